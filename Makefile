@@ -1,0 +1,30 @@
+# `make demo` and `make test` are all a fresh clone needs: they set up .venv with the pinned versions first.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+ENGINE := $(if $(filter Linux-x86_64,$(shell uname -sm | tr ' ' -)),tensorflow-cpu,tensorflow)
+
+.PHONY: demo test quick check clean
+
+demo: $(READY)
+	$(BIN)/memfit demo
+
+test: $(READY) check
+	$(BIN)/python -m pytest -n 2
+
+quick: $(READY) check
+	$(BIN)/python -m pytest -m "not real"
+
+check: $(READY)
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/mypy
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[$(ENGINE),dev]"
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,47 @@
+"""memfit: make Keras training fit in memory. Importing it imports neither Keras nor TensorFlow."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memfit.errors import BadInput, CannotEnforce, ChildFailed, DoesNotFit, Failure, MemfitError, UsageError
+    from memfit.measurement.result import Measurement
+    from memfit.measurement.run import measure
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "BadInput": "memfit.errors",
+    "CannotEnforce": "memfit.errors",
+    "ChildFailed": "memfit.errors",
+    "DoesNotFit": "memfit.errors",
+    "Failure": "memfit.errors",
+    "Measurement": "memfit.measurement.result",
+    "MemfitError": "memfit.errors",
+    "UsageError": "memfit.errors",
+    "measure": "memfit.measurement.run",
+}
+
+__all__ = [
+    "BadInput",
+    "CannotEnforce",
+    "ChildFailed",
+    "DoesNotFit",
+    "Failure",
+    "Measurement",
+    "MemfitError",
+    "UsageError",
+    "measure",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported when they are first used, so that `memfit --help` stays quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'memfit' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,1 @@
+"""A small model and data set for `memfit demo`."""

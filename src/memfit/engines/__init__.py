@@ -1,0 +1,130 @@
+"""What memfit needs of a training engine. Everything that imports one lives in a package below this one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from memfit.errors import BadInput
+
+
+@dataclass(frozen=True)
+class AllocatorState:
+    """What the device's allocator says of itself, in bytes."""
+
+    live: int
+    peak: int
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """One allocation: what it is for, and the ordinals of the events that began and ended it."""
+
+    born: int
+    died: int | None
+    requested: int
+    allocated: int
+    kind: str
+    layer: str
+    op: str
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Every allocation and release of a run. `seconds[i]` is the time of event `i`."""
+
+    chunks: list[Chunk]
+    seconds: list[float]
+    phases: list[tuple[str, int]]
+    allocator_peak: int
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device that the engine can train on."""
+
+    name: str
+    kind: str
+    total: int | None
+    used: int | None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What `memfit doctor` asks an engine."""
+
+    version: str
+    devices: list[Device]
+    allocator: str
+    memory_growth: str
+    not_measurable: list[str]
+
+
+class Owned(Protocol):
+    """A model's variable, what it is for, and the layer it belongs to."""
+
+    @property
+    def variable(self) -> Any: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def layer(self) -> str: ...
+
+
+class Recorder(Protocol):
+    """Sees every allocation between the start and the end of a `with` block."""
+
+    def phase(self, name: str) -> AbstractContextManager[None]: ...
+    def sample(self, variables: Iterable[Owned]) -> None: ...
+    def inputs(self, sizes: Iterable[int]) -> None: ...
+    def finish(self, layer_names: Callable[[Any], str | None]) -> Recording: ...
+
+
+class Engine(Protocol):
+    """One training engine. The functions that touch the device import it; `environment` and `started` do not."""
+
+    name: str
+
+    def environment(self, budget: int | None) -> dict[str, str]: ...
+    def cautious_environment(self) -> dict[str, str]: ...
+    def started(self) -> bool: ...
+    def enforce(self, budget: int | None) -> None: ...
+    def state(self) -> AllocatorState: ...
+    def reset_peak(self) -> None: ...
+    def is_out_of_memory(self, error: BaseException) -> bool: ...
+    def layer_of_failure(
+        self, error: BaseException | None, op: str, names: Callable[[Any], str | None]
+    ) -> str | None: ...
+    def plain_name(self, op: str) -> str: ...
+    def facts(self) -> Facts: ...
+    def recorder(self) -> AbstractContextManager[Recorder]: ...
+
+
+def current() -> Engine:
+    """The engine that Keras will use here, found without importing it."""
+    backend = _keras_backend()
+    if backend != "tensorflow":
+        raise BadInput(
+            f"memfit works with Keras's TensorFlow backend. Received: {backend!r}. Set KERAS_BACKEND=tensorflow"
+        )
+    if find_spec("tensorflow") is None or find_spec("keras") is None:
+        raise BadInput("TensorFlow is not installed here: pip install 'memfit[tensorflow]'")
+    from memfit.engines import tensorflow
+
+    return cast(Engine, tensorflow)
+
+
+def _keras_backend() -> str:
+    if backend := os.environ.get("KERAS_BACKEND"):
+        return backend
+    home = Path(os.environ.get("KERAS_HOME", Path.home() / ".keras"))
+    try:
+        return str(json.loads((home / "keras.json").read_text()).get("backend", "tensorflow"))
+    except (OSError, ValueError, AttributeError):
+        return "tensorflow"

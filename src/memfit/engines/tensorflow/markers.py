@@ -1,0 +1,97 @@
+"""Names that tell, in every op of a trace, which layer and which part of the step it belongs to.
+
+Each layer call, backward pass and optimizer update is run inside a name scope (seen in the names of graph ops and
+of their gradients) and a profiler annotation of the same name (seen on the thread, for ops that run eagerly).
+Only names change: the graph and its memory stay what they were.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+PREFIX = "memfit."
+BACKWARD = f"{PREFIX}backward."
+OPTIMIZER = f"{PREFIX}optimizer."
+_MARKER = re.compile(r"memfit\.(\w+)\.(?:_\d+)?/?")
+
+_marked: list[Any] = []
+
+
+def mark(index: int) -> str:
+    return f"{PREFIX}{index}."
+
+
+def layer_index(name: str) -> int | None:
+    """The innermost layer that `name` was marked with."""
+    indices = [match for match in _MARKER.findall(name) if match.isdigit()]
+    return int(indices[-1]) if indices else None
+
+
+def marked_layer(index: int) -> Any:
+    return _marked[index]
+
+
+def plain_name(op: str) -> str:
+    """The op's name as it is without memfit."""
+    return _MARKER.sub("", op)
+
+
+def layer_of_failure(error: BaseException | None, op: str, names: Callable[[Any], str | None]) -> str | None:
+    """The layer whose op could not be allocated: by the op's name, or by the call that raised."""
+    index = layer_index(op)
+    layer = _marked[index] if index is not None else getattr(error, "_memfit_layer", None)
+    return None if layer is None else names(layer)
+
+
+@contextmanager
+def marking() -> Iterator[None]:
+    """Mark every layer call, backward pass and optimizer update in this block."""
+    import keras
+    import tensorflow as tf
+
+    _marked.clear()
+    indices: dict[int, int] = {}
+
+    def layer_mark(layer: Any) -> str:
+        if id(layer) not in indices:
+            indices[id(layer)] = len(_marked)
+            _marked.append(layer)
+        return mark(indices[id(layer)])
+
+    def operation_mark(operation: Any) -> str | None:
+        return None if isinstance(operation, keras.Layer) else layer_mark(operation)
+
+    with (
+        _marks(keras.Layer, "__call__", layer_mark),
+        _marks(keras.Operation, "__call__", operation_mark),
+        _marks(tf.GradientTape, "gradient", lambda _: BACKWARD),
+        _marks(keras.optimizers.Optimizer, "apply", lambda _: OPTIMIZER),
+        _marks(keras.optimizers.Optimizer, "build", lambda _: OPTIMIZER),
+    ):
+        yield
+
+
+def _marks(owner: type, method: str, mark_of: Callable[[Any], str | None]) -> Any:
+    import tensorflow as tf
+
+    plain = getattr(owner, method)
+
+    @functools.wraps(plain)
+    def marked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        name = mark_of(self)
+        if name is None:
+            return plain(self, *args, **kwargs)
+        with tf.name_scope(name), tf.profiler.experimental.Trace(name):
+            try:
+                return plain(self, *args, **kwargs)
+            except Exception as error:
+                if not hasattr(error, "_memfit_layer") and name not in (BACKWARD, OPTIMIZER):
+                    error._memfit_layer = self  # type: ignore[attr-defined]
+                raise
+
+    return mock.patch.object(owner, method, marked)

@@ -1,0 +1,1 @@
+"""Measure: train a few real steps in a child process and say where every byte was at the highest moment."""

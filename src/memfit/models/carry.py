@@ -1,0 +1,183 @@
+"""A model object's way into a child process: its configuration, and the user's own classes with it.
+
+The weights' values stay behind: they do not change how much memory a step takes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import cloudpickle
+
+from memfit.errors import BadInput
+from memfit.models.names import optimizers
+
+_REMEDY = "give memfit a function that builds the model instead: file.py:function"
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """All that rebuilds a model elsewhere. `variables` is what must come out again."""
+
+    config: dict[str, Any]
+    compile_config: dict[str, Any]
+    build_config: dict[str, Any] | None
+    custom_objects: bytes
+    globals: dict[str, Any]
+    variables: list[tuple[tuple[int, ...], str, bool]]
+
+
+def pack(model: Any) -> Parcel:
+    import keras
+
+    _refuse_what_stays_behind(model)
+    customs = _custom_objects(model)
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of lambdas, which are unsafe only in files
+            config = keras.saving.serialize_keras_object(model)
+            compile_config = model.get_compile_config()
+    except Exception as error:
+        raise BadInput(f"the model cannot be carried into a child process: {_first_line(error)}; {_REMEDY}") from error
+    try:
+        pickled = cloudpickle.dumps(customs)
+    except Exception as error:
+        raise BadInput(
+            f"{_culprit(customs)} cannot be carried into a child process: {_first_line(error)}; {_REMEDY}"
+        ) from error
+    config.pop("compile_config", None)
+    return Parcel(config, compile_config, config.pop("build_config", None), pickled, _globals(), _signature(model))
+
+
+def unpack(parcel: Parcel) -> Any:
+    """The model again, compiled, built and with the same variables; in the child."""
+    import keras
+
+    _set_globals(parcel.globals)
+    customs = cloudpickle.loads(parcel.custom_objects)
+    with keras.saving.custom_object_scope(customs):
+        try:
+            model = keras.saving.deserialize_keras_object(parcel.config, custom_objects=customs, safe_mode=False)
+            if parcel.build_config and not model.built:
+                model.build_from_config(parcel.build_config)
+            with _unsafe():
+                model.compile_from_config(parcel.compile_config)
+        except Exception as error:
+            raise BadInput(
+                f"the model cannot be rebuilt in a child process: {_first_line(error)}; {_REMEDY}"
+            ) from error
+    if parcel.variables and _signature(model) != parcel.variables:
+        raise BadInput(f"the model came out different in the child process: {_difference(parcel, model)}; {_REMEDY}")
+    return model
+
+
+def _unsafe() -> Any:
+    """The user's own lambdas come from the user's own process: they may run here."""
+    from keras.src.saving.serialization_lib import SafeModeScope
+
+    return SafeModeScope(False)
+
+
+def _refuse_what_stays_behind(model: Any) -> None:
+    shadowed = [name for name in ("train_step", "call", "compute_loss") if name in vars(model)]
+    if shadowed:
+        raise BadInput(f"model.{shadowed[0]} was replaced on the object, which a copy would lose; {_REMEDY}")
+    if type(model).compile is not _keras_model().compile and not _carries_compile(type(model)):
+        raise BadInput(
+            f"{type(model).__name__}.compile is the model's own, and Keras cannot repeat it without "
+            f"get_compile_config and compile_from_config; {_REMEDY}"
+        )
+
+
+def _carries_compile(cls: Any) -> bool:
+    base = _keras_model()
+    methods = ("get_compile_config", "compile_from_config")
+    return all(getattr(cls, method) is not getattr(base, method) for method in methods)
+
+
+def _keras_model() -> Any:
+    import keras
+
+    return keras.Model
+
+
+def _custom_objects(model: Any) -> dict[str, Any]:
+    """The user's own classes and functions that the model is made of, by the names Keras looks them up with."""
+    found: dict[str, Any] = {}
+    for layer in model._flatten_layers():
+        _collect(layer, found)
+        for value in list(vars(layer).values()):
+            _collect(value, found)
+    for optimizer in optimizers(model):
+        _collect(optimizer, found)
+    if model.compiled:
+        _collect(dict(model._compile_config.config), found)
+    return found
+
+
+def _collect(value: Any, found: dict[str, Any]) -> None:
+    import keras
+
+    if isinstance(value, dict):
+        for part in value.values():
+            _collect(part, found)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            _collect(part, found)
+    elif (custom := _custom(value)) is not None:
+        found[custom.__name__] = custom
+        found[keras.saving.get_registered_name(custom)] = custom
+
+
+def _custom(value: Any) -> Any:
+    """The class or function behind `value`, where it is not Keras's or Python's own."""
+    kind = value if hasattr(value, "__name__") and callable(value) else type(value)
+    module = getattr(kind, "__module__", None) or "builtins"
+    own = module.split(".")[0] in ("keras", "builtins", "numpy", "tensorflow", "collections")
+    useful = hasattr(kind, "get_config") or (kind is value and not isinstance(value, type))
+    return kind if useful and not own and kind.__name__ != "<lambda>" else None
+
+
+def _culprit(customs: dict[str, Any]) -> str:
+    for name, value in customs.items():
+        try:
+            cloudpickle.dumps(value)
+        except Exception:
+            return name
+    return "a custom object"
+
+
+def _globals() -> dict[str, Any]:
+    import keras
+
+    return {
+        "floatx": keras.config.floatx(),
+        "epsilon": keras.config.epsilon(),
+        "image_data_format": keras.config.image_data_format(),
+        "dtype_policy": keras.saving.serialize_keras_object(keras.config.dtype_policy()),
+    }
+
+
+def _set_globals(values: dict[str, Any]) -> None:
+    import keras
+
+    keras.config.set_floatx(values["floatx"])
+    keras.config.set_epsilon(values["epsilon"])
+    keras.config.set_image_data_format(values["image_data_format"])
+    keras.config.set_dtype_policy(keras.saving.deserialize_keras_object(values["dtype_policy"]))
+
+
+def _signature(model: Any) -> list[tuple[tuple[int, ...], str, bool]]:
+    return [(tuple(v.shape), str(v.dtype), bool(v.trainable)) for v in model.variables] if model.built else []
+
+
+def _difference(parcel: Parcel, model: Any) -> str:
+    for variable, before, after in zip(model.variables, parcel.variables, _signature(model), strict=False):
+        if before != after:
+            return f"variable {variable.path} is {after} instead of {before}"
+    return f"it has {len(model.variables)} variables instead of {len(parcel.variables)}"
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -1,0 +1,52 @@
+"""Nested structures of arrays and specs, and random values for a spec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Shape and dtype of an input whose values do not matter. The first dimension is the batch."""
+
+    shape: tuple[int | None, ...]
+    dtype: str
+    name: str = "x"
+
+
+def flatten(structure: Any) -> list[Any]:
+    leaves: list[Any] = []
+    map_structure(leaves.append, structure)
+    return leaves
+
+
+def map_structure(function: Any, structure: Any) -> Any:
+    if isinstance(structure, dict):
+        return {key: map_structure(function, value) for key, value in structure.items()}
+    if isinstance(structure, list | tuple):
+        return type(structure)(map_structure(function, value) for value in structure)
+    return function(structure)
+
+
+def dtype_name(dtype: Any) -> str:
+    return str(getattr(dtype, "name", dtype))
+
+
+def random_values(shape: tuple[int, ...], dtype: str, bound: int) -> np.ndarray[Any, Any]:
+    random = np.random.default_rng(0)
+    if dtype == "string":
+        return random.integers(0, bound, shape).astype(str).astype(object)
+    if dtype == "bool":
+        return random.integers(0, 2, shape).astype(bool)
+    if "int" in dtype:
+        return random.integers(0, min(bound, np.iinfo(dtype).max), shape).astype(dtype)
+    if dtype == "bfloat16":
+        import ml_dtypes
+
+        return random.random(shape, np.float32).astype(ml_dtypes.bfloat16)
+    if dtype == "float64":
+        return random.random(shape)
+    return random.random(shape, np.float32).astype(dtype, copy=False)
