@@ -5,7 +5,8 @@ The weights' values stay behind: they do not change how much memory a step takes
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ import cloudpickle
 
 from memfit.errors import BadInput
 from memfit.models.names import optimizers
+from memfit.models.structure import flatten
 
 _REMEDY = "give memfit a function that builds the model instead: file.py:function"
 
@@ -30,23 +32,11 @@ class Parcel:
 
 
 def pack(model: Any) -> Parcel:
-    import keras
-
     _refuse_what_stays_behind(model)
-    customs = _custom_objects(model)
-    try:
-        with warnings.catch_warnings(action="ignore"):  # of lambdas, which are unsafe only in files
-            config = keras.saving.serialize_keras_object(model)
-            compile_config = model.get_compile_config()
-    except Exception as error:
-        raise BadInput(f"the model cannot be carried into a child process: {_first_line(error)}; {_REMEDY}") from error
-    try:
-        pickled = cloudpickle.dumps(customs)
-    except Exception as error:
-        raise BadInput(
-            f"{_culprit(customs)} cannot be carried into a child process: {_first_line(error)}; {_REMEDY}"
-        ) from error
-    config.pop("compile_config", None)
+    customs = _custom_parts(model)
+    with _lambdas_named(customs):
+        config, compile_config = _configs(model)
+        pickled = _pickled({name: part for part in customs for name in _lookup_names(part)})
     return Parcel(config, compile_config, config.pop("build_config", None), pickled, _globals(), _signature(model))
 
 
@@ -102,32 +92,25 @@ def _keras_model() -> Any:
     return keras.Model
 
 
-def _custom_objects(model: Any) -> dict[str, Any]:
-    """The user's own classes and functions that the model is made of, by the names Keras looks them up with."""
-    found: dict[str, Any] = {}
-    for layer in model._flatten_layers():
-        _collect(layer, found)
-        for value in list(vars(layer).values()):
-            _collect(value, found)
-    for optimizer in optimizers(model):
-        _collect(optimizer, found)
-    if model.compiled:
-        _collect(dict(model._compile_config.config), found)
-    return found
-
-
-def _collect(value: Any, found: dict[str, Any]) -> None:
+def _configs(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     import keras
 
-    if isinstance(value, dict):
-        for part in value.values():
-            _collect(part, found)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            _collect(part, found)
-    elif (custom := _custom(value)) is not None:
-        found[custom.__name__] = custom
-        found[keras.saving.get_registered_name(custom)] = custom
+    try:
+        config = keras.saving.serialize_keras_object(model)
+        config.pop("compile_config", None)
+        return config, model.get_compile_config()
+    except Exception as error:
+        raise BadInput(f"the model cannot be carried into a child process: {_first_line(error)}; {_REMEDY}") from error
+
+
+def _custom_parts(model: Any) -> list[Any]:
+    """The user's own classes and functions that the model is made of."""
+    values = [value for layer in model._flatten_layers() for value in (layer, *vars(layer).values())]
+    values += optimizers(model)
+    if model.compiled:
+        values += flatten(dict(model._compile_config.config))
+    parts = [_custom(leaf) for value in values for leaf in flatten(value)]
+    return list({id(part): part for part in parts if part is not None}.values())
 
 
 def _custom(value: Any) -> Any:
@@ -136,16 +119,35 @@ def _custom(value: Any) -> Any:
     module = getattr(kind, "__module__", None) or "builtins"
     own = module.split(".")[0] in ("keras", "builtins", "numpy", "tensorflow", "collections")
     useful = hasattr(kind, "get_config") or (kind is value and not isinstance(value, type))
-    return kind if useful and not own and kind.__name__ != "<lambda>" else None
+    return kind if useful and not own else None
 
 
-def _culprit(customs: dict[str, Any]) -> str:
+@contextmanager
+def _lambdas_named(parts: list[Any]) -> Iterator[None]:
+    """Gives lambdas names in this block, so that Keras looks them up instead of storing bytecode without globals."""
+    lambdas = [part for part in parts if part.__name__ == "<lambda>"]
+    for index, function in enumerate(lambdas):
+        function.__name__ = f"memfit_lambda_{index}"
+    try:
+        yield
+    finally:
+        for function in lambdas:
+            function.__name__ = "<lambda>"
+
+
+def _lookup_names(part: Any) -> set[str]:
+    import keras
+
+    return {part.__name__, keras.saving.get_registered_name(part)}
+
+
+def _pickled(customs: dict[str, Any]) -> bytes:
     for name, value in customs.items():
         try:
             cloudpickle.dumps(value)
-        except Exception:
-            return name
-    return "a custom object"
+        except Exception as error:
+            raise BadInput(f"{name} cannot be carried into a child process: {_first_line(error)}; {_REMEDY}") from error
+    return bytes(cloudpickle.dumps(customs))
 
 
 def _globals() -> dict[str, Any]:

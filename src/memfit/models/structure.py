@@ -18,16 +18,20 @@ class Spec:
 
 
 def flatten(structure: Any) -> list[Any]:
-    leaves: list[Any] = []
-    map_structure(leaves.append, structure)
-    return leaves
+    if isinstance(structure, dict):
+        structure = list(structure.values())
+    if isinstance(structure, list | tuple):
+        return [leaf for part in structure for leaf in flatten(part)]
+    return [structure]
 
 
 def map_structure(function: Any, structure: Any) -> Any:
+    """Dicts, lists and tuples again, with `function` of each leaf; special kinds of them become plain ones."""
     if isinstance(structure, dict):
         return {key: map_structure(function, value) for key, value in structure.items()}
     if isinstance(structure, list | tuple):
-        return type(structure)(map_structure(function, value) for value in structure)
+        parts = [map_structure(function, value) for value in structure]
+        return tuple(parts) if isinstance(structure, tuple) else parts
     return function(structure)
 
 
