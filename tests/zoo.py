@@ -114,7 +114,7 @@ def subclassed():
 
 
 class Autoencoder(keras.Model):
-    """A custom step without labels."""
+    """A custom step without labels, as `fit(x)` calls it."""
 
     def __init__(self, **options):
         super().__init__(**options)
@@ -128,7 +128,7 @@ class Autoencoder(keras.Model):
         import tensorflow as tf
 
         with tf.GradientTape() as tape:
-            loss = keras.ops.mean((self(data[0], training=True) - data[0]) ** 2)
+            loss = keras.ops.mean((self(data, training=True) - data) ** 2)
         self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
         self.error.update_state(loss)
         return {"error": self.error.result()}
@@ -138,6 +138,56 @@ def custom_step():
     model = Autoencoder()
     model.compile("adam")
     model.build((None, 784))
+    return model
+
+
+class Adversaries(keras.Model):
+    """Two optimizers, a `compile` of its own, and no `call`."""
+
+    def __init__(self):
+        super().__init__()
+        self.forger = keras.Sequential([layers.Dense(128, activation="relu"), layers.Dense(256)])
+        self.judge = keras.Sequential([layers.Dense(128, activation="relu"), layers.Dense(1)])
+
+    def compile(self, forging, judging):
+        super().compile()
+        self.forging, self.judging = forging, judging
+
+    def train_step(self, real):
+        import tensorflow as tf
+
+        noise = tf.random.normal((tf.shape(real)[0], 32))
+        with tf.GradientTape() as tape:
+            judged = tf.reduce_mean(self.judge(self.forger(noise))) - tf.reduce_mean(self.judge(real))
+        weights = self.judge.trainable_variables
+        self.judging.apply(tape.gradient(judged, weights), weights)
+        with tf.GradientTape() as tape:
+            forged = -tf.reduce_mean(self.judge(self.forger(noise)))
+        weights = self.forger.trainable_variables
+        self.forging.apply(tape.gradient(forged, weights), weights)
+        return {"judged": judged, "forged": forged}
+
+
+def two_optimizers():
+    import numpy as np
+
+    model = Adversaries()
+    model.compile(keras.optimizers.Adam(), keras.optimizers.RMSprop())
+    return model, np.zeros((64, 256), "float32")
+
+
+def eager():
+    model = residual()
+    model.compile("sgd", "sparse_categorical_crossentropy", run_eagerly=True)
+    return model
+
+
+def words_and_numbers():
+    words, numbers = keras.Input((1,), dtype="string"), keras.Input((300,))
+    known = layers.StringLookup(vocabulary=["0", "1", "2"], output_mode="one_hot")(words)
+    hidden = keras.ops.sin(layers.Dense(256)(layers.Concatenate()([known, numbers]))) * 2
+    model = keras.Model([words, numbers], layers.Dense(1, activation="sigmoid")(hidden))
+    model.compile("lion", "binary_crossentropy")
     return model
 
 

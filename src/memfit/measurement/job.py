@@ -118,7 +118,11 @@ def _train_step(model: Any, batches: list[Batch], recorder: Recorder) -> list[Ba
 
 def _train_on(model: Any, batch: Batch, recorder: Recorder) -> list[Batch]:
     recorder.inputs(batch.sizes())
-    model.train_on_batch(batch.x, batch.y)
+    if batch.y is not None:
+        model.train_on_batch(batch.x, batch.y)
+    else:
+        model.make_train_function()
+        model.train_function(iter([batch.x]))  # as `fit(x)` feeds it; train_on_batch would wrap x in a tuple
     return [batch]
 
 

@@ -36,7 +36,9 @@ def map_structure(function: Any, structure: Any) -> Any:
 
 
 def dtype_name(dtype: Any) -> str:
-    return str(getattr(dtype, "name", dtype))
+    """Keras's name of a dtype; NumPy keeps strings as objects."""
+    name = str(getattr(dtype, "name", dtype))
+    return "string" if name == "object" or name.startswith("str") else name
 
 
 def random_values(shape: tuple[int, ...], dtype: str, bound: int) -> np.ndarray[Any, Any]:

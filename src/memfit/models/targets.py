@@ -23,15 +23,15 @@ def _losses(model: Any) -> Any:
 
 
 def _outputs(model: Any, x: Any) -> Any:
-    """Symbolic outputs for this batch, or None where the model does not say."""
+    """Specs of the outputs for this batch, or None where the model does not say."""
     import keras
 
     try:
-        tensors = map_structure(lambda a: keras.KerasTensor(a.shape, str(a.dtype)), x)
+        tensors = map_structure(lambda a: keras.KerasTensor(a.shape, dtype_name(a.dtype)), x)
         outputs = keras.Model.compute_output_spec(model, tensors)
-        return map_structure(lambda t: Spec(tuple(t.shape), dtype_name(t.dtype)), outputs)
-    except Exception:
-        return None  # a custom step may have a model whose own call is never used
+    except Exception:  # a custom step may have a model whose own call is never used
+        return None
+    return map_structure(lambda t: Spec(tuple(t.shape), dtype_name(t.dtype)), outputs)
 
 
 def _like(outputs: Any, losses: Any, batch_size: int) -> Any:

@@ -44,7 +44,7 @@ def as_html(measured: Measurement) -> str:
         "<div style='font-family:system-ui,sans-serif;max-width:46em'>"
         f"<p><b>{escape(headline(measured))}</b></p>"
         f"{stacked_bar(kinds)}<p>Live bytes over {escape(name)}</p>{area_chart([(m.time, m.live) for m in moments])}"
-        f"<table style='border-spacing:1em 0.1em'>{rows}</table>{notes}</div>"
+        f"<p>Held at the peak, by layer</p><table>{rows}</table>{notes}</div>"
     )
 
 

@@ -19,6 +19,7 @@ COLOURS = {
     "other": "#9c755f",
 }
 _COLUMNS = 350
+_LABEL = 16
 
 
 def stacked_bar(parts: Sequence[tuple[str, int]], *, width: int = 700, height: int = 22) -> str:
@@ -44,13 +45,12 @@ def area_chart(points: Sequence[Point], *, width: int = 700, height: int = 160) 
     top = max(columns, default=0)
     if top <= 0:
         return ""
-    line = " ".join(
-        f"{i * width / _COLUMNS:.1f},{height - value / top * height:.1f}" for i, value in enumerate(columns)
-    )
+    floor, step = height + _LABEL, width / (_COLUMNS - 1)
+    line = " ".join(f"{i * step:.1f},{floor - value / top * height:.1f}" for i, value in enumerate(columns))
     milliseconds = (points[-1][0] - points[0][0]) * 1000
     return (
-        f"<svg viewBox='0 0 {width} {height + 16}' width='100%'>"
-        f"<polygon points='0,{height} {line} {width},{height}' fill='#76b7b2' stroke='#2b6f6a'/>"
-        f"<text x='4' y='12' font-size='12'>{format_size(top)}</text>"
-        f"<text x='{width}' y='{height + 13}' font-size='11' text-anchor='end'>{milliseconds:.0f} ms</text></svg>"
+        f"<svg viewBox='0 0 {width} {floor + _LABEL}' width='100%' font-size='11'>"
+        f"<polygon points='0,{floor} {line} {width},{floor}' fill='#76b7b2' stroke='#2b6f6a'/>"
+        f"<text x='0' y='{_LABEL - 5}'>{format_size(top)}</text>"
+        f"<text x='{width}' y='{floor + _LABEL - 4}' text-anchor='end'>{milliseconds:.0f} ms</text></svg>"
     )

@@ -91,10 +91,10 @@ class Attribution:
             return "inputs", "(inputs)"
         if _in(event, markers.OPTIMIZER):
             return "optimizer", layer or "(optimizer)"
+        if _in(event, markers.BACKWARD) or _GRADIENT.search(event.op):
+            return "workspace" if event.temporary else "gradients", layer or "(backward pass)"
         if event.temporary or in_build:
             return "workspace", layer or "(outside layers)"
-        if _in(event, markers.BACKWARD) or _GRADIENT.search(event.op):
-            return "gradients", layer or "(loss)"
         if layer is None and not event.op:
             return "other", "(other)"
         return "activations", layer or ("(loss)" if "loss" in event.op else "(outside layers)")
