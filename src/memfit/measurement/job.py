@@ -14,7 +14,7 @@ from memfit.device.worker import Reporter
 from memfit.engines import Recorder
 from memfit.errors import DoesNotFit, MemfitError
 from memfit.measurement.result import Measurement, from_recording
-from memfit.models.batch import Batch, make_batch, portable, require_trainable
+from memfit.models.batch import Batch, batches, portable, require_trainable
 from memfit.models.carry import Parcel, unpack
 from memfit.models.names import layer_names, owned_variables
 from memfit.models.target import Loaded, Target
@@ -84,7 +84,7 @@ def _train(job: MeasureJob, recorder: Recorder, reporter: Reporter, names: Layer
         model, x = loaded.model, job.x if job.x is not None else portable(loaded.x, job.batch_size)
         y = job.y if job.y is not None else portable(loaded.y, job.batch_size)
         require_trainable(model, x)
-        batches = make_batch(model, job.batch_size, x, y)
+        tries = [batch.filled(job.batch_size) for batch in batches(model, x, y)]
         recorder.sample(owned_variables(model))
     names.learn(model)
     seconds = []
@@ -92,7 +92,7 @@ def _train(job: MeasureJob, recorder: Recorder, reporter: Reporter, names: Layer
         reporter.progress(f"step {step} of {job.steps}")
         with recorder.phase(f"step {step}"):
             start = time.perf_counter()
-            batches = _train_step(model, batches, recorder)
+            tries = [_train_step(model, tries, recorder)]
             seconds.append(time.perf_counter() - start)
         names.learn(model)
         recorder.sample(owned_variables(model))
@@ -104,10 +104,10 @@ def _load(source: Parcel | Target) -> Loaded:
     return source.load() if isinstance(source, Target) else Loaded(unpack(source))
 
 
-def _train_step(model: Any, batches: list[Batch], recorder: Recorder) -> list[Batch]:
-    """One step on the first batch that the model's own step takes; that batch is the only one from then on."""
-    *tries, last = batches
-    for batch in tries:
+def _train_step(model: Any, tries: list[Batch], recorder: Recorder) -> Batch:
+    """One step on the first batch that the model's own step takes, and that batch."""
+    *earlier, last = tries
+    for batch in earlier:
         try:
             return _train_on(model, batch, recorder)
         except Exception as error:
@@ -116,14 +116,14 @@ def _train_step(model: Any, batches: list[Batch], recorder: Recorder) -> list[Ba
     return _train_on(model, last, recorder)
 
 
-def _train_on(model: Any, batch: Batch, recorder: Recorder) -> list[Batch]:
+def _train_on(model: Any, batch: Batch, recorder: Recorder) -> Batch:
     recorder.inputs(batch.sizes())
     if batch.y is not None:
         model.train_on_batch(batch.x, batch.y)
     else:
         model.make_train_function()
         model.train_function(iter([batch.x]))  # as `fit(x)` feeds it; train_on_batch would wrap x in a tuple
-    return [batch]
+    return batch
 
 
 def _live_and_peak() -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""A batch that a model can train on: the user's own, or random values of the right shapes and dtypes."""
+"""What a training step takes: specs of its inputs and targets, and a batch of the user's or of random values."""
 
 from __future__ import annotations
 
@@ -14,13 +14,20 @@ from memfit.models.targets import guess_targets
 
 @dataclass(frozen=True)
 class Batch:
-    """NumPy arrays, in the structure that the model takes."""
+    """Arrays or specs, in the structure that the model takes."""
 
     x: Any
     y: Any
 
     def sizes(self) -> set[int]:
         return {array.nbytes for array in flatten((self.x, self.y)) if array is not None}
+
+    def filled(self, batch_size: int) -> Batch:
+        """The same with `batch_size` samples: the user's, repeated if need be, or random ones."""
+        return Batch(*(map_structure(lambda leaf: _fill(leaf, batch_size), part) for part in (self.x, self.y)))
+
+    def specs(self) -> Batch:
+        return Batch(*(map_structure(_as_spec, part) for part in (self.x, self.y)))
 
 
 def check_batch_size(batch_size: Any) -> int:
@@ -34,23 +41,26 @@ def portable(data: Any, batch_size: int) -> Any:
     return map_structure(lambda leaf: _portable_leaf(leaf, batch_size), data)
 
 
-def make_batch(model: Any, batch_size: int, x: Any, y: Any) -> list[Batch]:
-    """Batches to try in turn: one, unless nothing says what a custom step takes as `y`."""
-    x = _filled(_input_specs(model) if x is None else x, batch_size, _integer_bound(model))
-    if y is not None:
-        return [Batch(x, _filled(y, batch_size, 2))]
-    return [Batch(x, guess) for guess in guess_targets(model, x, batch_size)]
-
-
 def require_trainable(model: Any, x: Any) -> None:
     """Refuse a model that cannot be trained as it is, with what is missing."""
     if not model.compiled:
-        raise BadInput("the model is not compiled: call model.compile(optimizer, loss) before it is measured")
+        raise BadInput("the model is not compiled: call model.compile(optimizer, loss) first")
     if x is None and not _input_specs_known(model):
         raise BadInput(
             "the model has not been built, so its input shapes are not known: pass x (an array or a spec), "
             "or let the target function return (model, x, y)"
         )
+
+
+def batches(model: Any, x: Any, y: Any) -> list[Batch]:
+    """What the step may take, to try in turn; more than one where nothing says what a custom step takes as `y`."""
+    x = _input_specs(model) if x is None else x
+    specs = map_structure(_as_spec, x)
+    for spec in flatten(specs):
+        _require_known_length(spec)
+    if y is not None:
+        return [Batch(x, y)]
+    return [Batch(x, guess) for guess in guess_targets(model, specs)]
 
 
 def _portable_leaf(leaf: Any, batch_size: int) -> Any:
@@ -74,22 +84,24 @@ def _is_spec(leaf: Any) -> bool:
     return described and (not hasattr(leaf, "__array__") or type(leaf).__name__ == "KerasTensor")
 
 
-def _filled(structure: Any, batch_size: int, bound: int) -> Any:
-    return map_structure(lambda leaf: _fill(leaf, batch_size, bound), structure)
+def _as_spec(leaf: Any) -> Any:
+    return Spec((None, *leaf.shape[1:]), dtype_name(leaf.dtype)) if isinstance(leaf, np.ndarray) else leaf
 
 
-def _fill(leaf: Any, batch_size: int, bound: int) -> Any:
+def _require_known_length(spec: Spec | None) -> None:
+    if spec is not None and None in spec.shape[1:]:
+        raise BadInput(
+            f"input {spec.name!r} has the shape {spec.shape}: pass x (an array or a spec) so that the length is known, "
+            "or let the target function return (model, x, y)"
+        )
+
+
+def _fill(leaf: Any, batch_size: int) -> Any:
     if leaf is None:
         return None
     if isinstance(leaf, np.ndarray):
         return np.resize(leaf, (batch_size, *leaf.shape[1:])) if len(leaf) < batch_size else leaf[:batch_size]
-    rest = leaf.shape[1:]
-    if None in rest:
-        raise BadInput(
-            f"input {leaf.name!r} has the shape {leaf.shape}: pass x (an array or a spec) so that the length is known, "
-            "or let the target function return (model, x, y)"
-        )
-    return random_values((batch_size, *rest), leaf.dtype, bound)
+    return random_values((batch_size, *(dimension or 1 for dimension in leaf.shape[1:])), leaf.dtype, leaf.bound)
 
 
 def _input_specs_known(model: Any) -> bool:
@@ -98,13 +110,13 @@ def _input_specs_known(model: Any) -> bool:
 
 def _input_specs(model: Any) -> Any:
     """Specs in the structure of the model's inputs: symbolic ones, or the shapes it was built with."""
+    bound = _integer_bound(model)
     if getattr(model, "inputs", None) is not None:
         structure = getattr(model, "_inputs_struct", None)
         if structure is None:
             structure = model._functional._inputs_struct if hasattr(model, "_functional") else model.inputs
-        return map_structure(lambda t: Spec(tuple(t.shape), dtype_name(t.dtype), t.name), structure)
-    shapes = list(model._build_shapes_dict.values())
-    specs = [_shape_specs(shape, model.compute_dtype) for shape in shapes]
+        return map_structure(lambda t: Spec(tuple(t.shape), dtype_name(t.dtype), t.name, bound), structure)
+    specs = [_shape_specs(shape, model.compute_dtype) for shape in model._build_shapes_dict.values()]
     return specs[0] if len(specs) == 1 else specs
 
 
@@ -117,6 +129,6 @@ def _shape_specs(shape: Any, dtype: str) -> Any:
 
 
 def _integer_bound(model: Any) -> int:
-    """The largest integer that every embedding of the model can look up, plus one."""
+    """One more than the largest integer that every embedding of the model can look up."""
     sizes = [layer.input_dim for layer in model._flatten_layers() if type(layer).__name__ == "Embedding"]
     return min(sizes, default=127)

@@ -10,11 +10,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Spec:
-    """Shape and dtype of an input whose values do not matter. The first dimension is the batch."""
+    """Shape and dtype of data whose values do not matter, but that integers stay below `bound`."""
 
     shape: tuple[int | None, ...]
     dtype: str
     name: str = "x"
+    bound: int = 2
 
 
 def flatten(structure: Any) -> list[Any]:
