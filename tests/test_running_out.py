@@ -72,6 +72,15 @@ def test_a_child_that_the_system_kills_is_a_result_too():
     assert caught.value.failure.how == "killed"
 
 
+def test_the_allocator_tells_live_and_peak_bytes_and_forgets_the_peak_on_demand():
+    budget = 64 * 2**20
+    held, gone, reset = run_in_child("child_jobs:read_the_allocator", budget, budget=budget)
+    assert 8 * 2**20 <= held.live < 9 * 2**20
+    assert gone.live < 2**20
+    assert gone.peak >= held.live
+    assert reset.peak < 2**20
+
+
 def _measuring(tmp_path):
     """A `memfit measure` in its own session, and its child, caught while it builds a model that takes forever."""
     (tmp_path / "slow.py").write_text("import time\n\n\ndef build():\n    time.sleep(600)\n")
