@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memfit.errors import BadInput, CannotEnforce, ChildFailed, DoesNotFit, Failure, MemfitError, UsageError
+    from memfit.estimation.result import Estimate
+    from memfit.estimation.run import estimate
     from memfit.measurement.result import Measurement
     from memfit.measurement.run import measure
 
@@ -15,10 +17,12 @@ _HOMES = {
     "CannotEnforce": "memfit.errors",
     "ChildFailed": "memfit.errors",
     "DoesNotFit": "memfit.errors",
+    "Estimate": "memfit.estimation.result",
     "Failure": "memfit.errors",
     "Measurement": "memfit.measurement.result",
     "MemfitError": "memfit.errors",
     "UsageError": "memfit.errors",
+    "estimate": "memfit.estimation.run",
     "measure": "memfit.measurement.run",
 }
 
@@ -27,10 +31,12 @@ __all__ = [
     "CannotEnforce",
     "ChildFailed",
     "DoesNotFit",
+    "Estimate",
     "Failure",
     "Measurement",
     "MemfitError",
     "UsageError",
+    "estimate",
     "measure",
 ]
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Sequence
 from types import ModuleType
 
 import memfit
-from memfit.cli import demo, doctor, measure
+from memfit.cli import demo, doctor, estimate, measure
 from memfit.cli.output import Output
 from memfit.errors import DoesNotFit, MemfitError, UsageError
 
-COMMANDS: tuple[ModuleType, ...] = (measure, doctor, demo)
+COMMANDS: tuple[ModuleType, ...] = (estimate, measure, doctor, demo)
 
-DONE, FAILED, WRONG_USAGE, DOES_NOT_FIT, INTERRUPTED = 0, 1, 2, 3, 130
+FAILED, WRONG_USAGE, DOES_NOT_FIT, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 130, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,9 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )  # so that children and files are cleared away
     try:
         code: int = options.run(options, output)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         output.say("interrupted")
         return INTERRUPTED
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
     except MemfitError as error:
         if options.debug:
             raise

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from memfit.errors import BadInput
+from memfit.simulation.graph import StepGraph
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,14 @@ class Recorder(Protocol):
     def finish(self, layer_names: Callable[[Any], str | None]) -> Recording: ...
 
 
+class TracedStep(Protocol):
+    """A training step that was traced once, for all batch sizes."""
+
+    output_shapes: dict[str, str]
+
+    def graph_for(self, requested: int) -> StepGraph: ...
+
+
 class Engine(Protocol):
     """One training engine. The functions that touch the device import it; `environment` and `started` do not."""
 
@@ -104,6 +113,14 @@ class Engine(Protocol):
     def plain_name(self, op: str) -> str: ...
     def facts(self) -> Facts: ...
     def recorder(self) -> AbstractContextManager[Recorder]: ...
+    def unallocated(self) -> AbstractContextManager[None]: ...
+    def trace_step(
+        self,
+        model: Any,
+        data: Any,
+        owned: Callable[[], Iterable[Owned]],
+        names: Callable[[Any], str | None],
+    ) -> TracedStep: ...
 
 
 def current() -> Engine:

@@ -16,7 +16,7 @@ from memfit.errors import DoesNotFit, MemfitError
 from memfit.measurement.result import Measurement, from_recording
 from memfit.models.batch import Batch, batches, portable, require_trainable
 from memfit.models.carry import Parcel, unpack
-from memfit.models.names import layer_names, owned_variables
+from memfit.models.names import LayerNames, owned_variables
 from memfit.models.target import Loaded, Target
 
 BUILD = "building the model"
@@ -62,19 +62,6 @@ def run(job: MeasureJob, reporter: Reporter) -> Measurement:
         model_name=model.name,
         notes=[XLA_NOTE] if model.jit_compile else [],
     )
-
-
-class LayerNames:
-    """Names of the model's layers, for the engine: its own name for a layer that the model does not hold."""
-
-    def __init__(self) -> None:
-        self._names: dict[int, str] = {}
-
-    def learn(self, model: Any) -> None:
-        self._names = layer_names(model)
-
-    def __call__(self, layer: Any) -> str | None:
-        return self._names.get(id(layer)) or str(layer.name)
 
 
 def _train(job: MeasureJob, recorder: Recorder, reporter: Reporter, names: LayerNames) -> tuple[Any, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,19 @@ class OwnedVariable:
     variable: Any
     kind: str
     layer: str
+
+
+class LayerNames:
+    """Names of a model's layers, for the engine; a layer that the model does not hold goes by its own name."""
+
+    def __init__(self, model: Any = None) -> None:
+        self._names = {} if model is None else layer_names(model)
+
+    def learn(self, model: Any) -> None:
+        self._names = layer_names(model)
+
+    def __call__(self, layer: Any) -> str | None:
+        return self._names.get(id(layer)) or str(layer.name)
 
 
 def layer_names(model: Any) -> dict[int, str]:
@@ -27,24 +39,18 @@ def layer_names(model: Any) -> dict[int, str]:
     return names
 
 
-def owned_variables(model: Any) -> Iterator[OwnedVariable]:
-    """Every variable that training holds: the model's, its metrics' and its optimizers'."""
+def owned_variables(model: Any) -> list[OwnedVariable]:
+    """Every variable that training holds, in the order in which they come to be: weights, metrics, optimizers'."""
     names = layer_names(model)
-    seen: set[int] = set()
-    layer_of_path: dict[str, str] = {}
+    layer_of: dict[int, str] = {}
     for layer in [*_all_layers(model), model]:
         for variable in layer.variables:
-            if id(variable) not in seen:
-                seen.add(id(variable))
-                layer_of_path[variable.path.replace("/", "_")] = names[id(layer)]
-                yield OwnedVariable(variable, "weights", names[id(layer)])
-    for variable in model.metrics_variables:
-        if id(variable) not in seen:
-            seen.add(id(variable))
-            yield OwnedVariable(variable, "weights", "(metrics)")
-    for optimizer in optimizers(model):
-        for variable in optimizer.variables:
-            yield OwnedVariable(variable, "optimizer", _slot_layer(variable.path, layer_of_path))
+            layer_of.setdefault(id(variable), names[id(layer)])
+    weights = [OwnedVariable(v, "weights", layer_of.get(id(v), "(variables)")) for v in model.variables]
+    metrics = [OwnedVariable(v, "weights", "(metrics)") for v in model.metrics_variables if id(v) not in layer_of]
+    served = {owned.variable.path.replace("/", "_"): owned.layer for owned in weights}
+    slots = [OwnedVariable(v, "optimizer", _slot_layer(v.path, served)) for o in optimizers(model) for v in o.variables]
+    return list({id(owned.variable): owned for owned in [*weights, *metrics, *slots]}.values())
 
 
 def optimizers(model: Any) -> list[Any]:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import sys
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -52,6 +56,11 @@ class Target:
             raise BadInput(f"{place} has no function {name!r}{_suggestion(module)}")
         return as_loaded(function(), f"{self.text}()")
 
+    def load_without_weights(self) -> Loaded:
+        """The same, but of a saved file only its configuration is read."""
+        self.check()
+        return Loaded(_load_config(Path(self.text), self.unsafe)) if self._is_saved else self.load()
+
     @property
     def _is_saved(self) -> bool:
         return self.text.endswith(".keras")
@@ -77,8 +86,22 @@ def _existing(path: Path) -> None:
 def _load_saved(path: Path, unsafe: bool) -> Any:
     import keras
 
-    try:
+    with _loading(path):
         return keras.saving.load_model(path, safe_mode=not unsafe)
+
+
+def _load_config(path: Path, unsafe: bool) -> Any:
+    import keras
+
+    with _loading(path), zipfile.ZipFile(path) as archive:
+        config = json.loads(archive.read("config.json"))
+        return keras.saving.deserialize_keras_object(config, safe_mode=not unsafe)
+
+
+@contextmanager
+def _loading(path: Path) -> Iterator[None]:
+    try:
+        yield
     except Exception as error:
         text = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         if "safe_mode" in str(error) or "unsafe" in str(error):

@@ -1,5 +1,9 @@
-"""TensorFlow: its allocator as a virtual device, its profiler as the recorder."""
+"""TensorFlow: its allocator as a virtual device, its profiler as the recorder, its graphs for the estimate."""
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from memfit.engines import Owned, TracedStep
 from memfit.engines.tensorflow.allocator import (
     cautious_environment,
     enforce,
@@ -11,7 +15,9 @@ from memfit.engines.tensorflow.allocator import (
 )
 from memfit.engines.tensorflow.facts import facts
 from memfit.engines.tensorflow.markers import layer_of_failure, plain_name
+from memfit.engines.tensorflow.purpose import LayerNames
 from memfit.engines.tensorflow.recorder import recorder
+from memfit.engines.tensorflow.unallocated import unallocated
 
 name = "tensorflow"
 
@@ -28,4 +34,12 @@ __all__ = [
     "reset_peak",
     "started",
     "state",
+    "trace_step",
+    "unallocated",
 ]
+
+
+def trace_step(model: Any, data: Any, owned: Callable[[], Iterable[Owned]], names: LayerNames) -> TracedStep:
+    from memfit.engines.tensorflow.step import traced  # imports TensorFlow
+
+    return traced.trace_step(model, data, owned, names)

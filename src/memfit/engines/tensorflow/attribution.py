@@ -10,13 +10,13 @@ from typing import Any
 
 from memfit.engines import Chunk, Recording
 from memfit.engines.tensorflow import markers
+from memfit.engines.tensorflow.purpose import layer_of, purpose
 from memfit.engines.tensorflow.trace import Event
 
 PHASE = f"{markers.PREFIX}phase."
 SAMPLE = f"{markers.PREFIX}sample."
 BUILD = "building the model"
 
-_GRADIENT = re.compile(r"(^|/|_)gradient(_tape|s)/")
 _COMPILED = re.compile(r"^(cluster_\d|__inference_|__forward_)")
 
 Owner = tuple[str, str]
@@ -82,32 +82,17 @@ class Attribution:
         return Chunk(chunk.born, chunk.died, event.requested, event.allocated, kind, layer, op)
 
     def _purpose(self, event: Event, in_build: bool) -> Owner:
-        layer = self._layer(event)
+        layer = layer_of(event.op, event.annotations, self.layer_names)
         if _COMPILED.match(event.op):
             return "workspace", "(compiled)"
         if event.op == "VarHandleOp":
             return "weights", layer or "(variables)"
         if not event.op and event.requested in self.input_sizes and not in_build:
             return "inputs", "(inputs)"
-        if _in(event, markers.OPTIMIZER):
-            return "optimizer", layer or "(optimizer)"
-        if _in(event, markers.BACKWARD) or _GRADIENT.search(event.op):
-            return "workspace" if event.temporary else "gradients", layer or "(backward pass)"
-        if event.temporary or in_build:
-            return "workspace", layer or "(outside layers)"
-        if layer is None and not event.op:
+        if not event.op and layer is None:
             return "other", "(other)"
-        return "activations", layer or ("(loss)" if "loss" in event.op else "(outside layers)")
-
-    def _layer(self, event: Event) -> str | None:
-        index = markers.layer_index(event.op)
-        if index is None:
-            index = next((i for i in map(markers.layer_index, reversed(event.annotations)) if i is not None), None)
-        return None if index is None else self.layer_names(markers.marked_layer(index))
-
-
-def _in(event: Event, marker: str) -> bool:
-    return marker in event.op or marker in event.annotations
+        temporary = event.temporary or in_build
+        return purpose(event.op, self.layer_names, annotations=event.annotations, temporary=temporary)
 
 
 def _device_allocator(events: list[Event]) -> str:

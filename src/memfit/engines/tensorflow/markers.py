@@ -20,6 +20,7 @@ OPTIMIZER = f"{PREFIX}optimizer."
 _MARKER = re.compile(r"memfit\.(\w+)\.(?:_\d+)?/?")
 
 _marked: list[Any] = []
+_output_shapes: dict[int, tuple[int | None, ...]] = {}
 
 
 def mark(index: int) -> str:
@@ -34,6 +35,12 @@ def layer_index(name: str) -> int | None:
 
 def marked_layer(index: int) -> Any:
     return _marked[index]
+
+
+def output_shapes(names: Callable[[Any], str | None]) -> dict[str, tuple[int | None, ...]]:
+    """The shape of what each marked layer gave last, by the layer's name."""
+    shapes = [(names(layer), _output_shapes.get(id(layer))) for layer in _marked]
+    return {name: shape for name, shape in shapes if name is not None and shape is not None}
 
 
 def plain_name(op: str) -> str:
@@ -55,6 +62,7 @@ def marking() -> Iterator[None]:
     import tensorflow as tf
 
     _marked.clear()
+    _output_shapes.clear()
     indices: dict[int, int] = {}
 
     def layer_mark(layer: Any) -> str:
@@ -88,7 +96,10 @@ def _marks(owner: type, method: str, mark_of: Callable[[Any], str | None]) -> An
             return plain(self, *args, **kwargs)
         with tf.name_scope(name), tf.profiler.experimental.Trace(name):
             try:
-                return plain(self, *args, **kwargs)
+                result = plain(self, *args, **kwargs)
+                if hasattr(result, "shape"):
+                    _output_shapes[id(self)] = tuple(result.shape)
+                return result
             except Exception as error:
                 if not hasattr(error, "_memfit_layer") and name not in (BACKWARD, OPTIMIZER):
                     error._memfit_layer = self  # type: ignore[attr-defined]

@@ -1,0 +1,292 @@
+"""What each kernel does with memory on a CPU: which input it reuses, which temporaries it takes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from memfit.engines.tensorflow.step import machine
+from memfit.engines.tensorflow.step.shapes import Shape
+from memfit.simulation.graph import Kind
+
+ALIASES = frozenset(
+    [
+        "Identity",
+        "Reshape",
+        "ExpandDims",
+        "Squeeze",
+        "StopGradient",
+        "PreventGradient",
+        "IdentityN",
+        "Bitcast",
+        "EnsureShape",
+        "CheckNumerics",
+        "PlaceholderWithDefault",
+        "RefIdentity",
+        "Assign",
+        "AssignAdd",
+        "DestroyTemporaryVariable",
+    ]
+)
+CHEAP = frozenset(
+    [
+        "Const",
+        "Identity",
+        "IdentityN",
+        "Reshape",
+        "ExpandDims",
+        "Squeeze",
+        "Shape",
+        "ShapeN",
+        "Rank",
+        "Size",
+        "NoOp",
+        "Switch",
+        "Merge",
+        "Enter",
+        "Exit",
+        "NextIteration",
+        "LoopCond",
+        "VarHandleOp",
+        "Placeholder",
+        "StopGradient",
+        "PreventGradient",
+        "ControlTrigger",
+        "BroadcastGradientArgs",
+        "ConcatOffset",
+        "_Arg",
+        "_Retval",
+    ]
+)
+UNARY = frozenset(
+    [
+        "Neg",
+        "Exp",
+        "Log",
+        "Log1p",
+        "Expm1",
+        "Sqrt",
+        "Rsqrt",
+        "Square",
+        "Tanh",
+        "Sigmoid",
+        "Erf",
+        "Abs",
+        "Sign",
+        "Sin",
+        "Cos",
+        "Floor",
+        "Ceil",
+        "Round",
+        "Rint",
+        "Reciprocal",
+        "Inv",
+        "LogicalNot",
+        "Softplus",
+        "Softsign",
+        "Relu",
+        "Relu6",
+        "Elu",
+        "Selu",
+        "LeakyRelu",
+        "Softmax",
+        "LogSoftmax",
+        "ClipByValue",
+        "ZerosLike",
+        "OnesLike",
+        "BiasAdd",
+        "BiasAddV1",
+        "Erfinv",
+        "Invert",
+        "Erfc",
+        "Snapshot",
+        "Tan",
+        "Atan",
+        "Asin",
+        "Acos",
+        "Sinh",
+        "Cosh",
+        "Asinh",
+        "Acosh",
+        "Atanh",
+        "Digamma",
+        "Lgamma",
+    ]
+)
+BINARY = frozenset(
+    [
+        "Add",
+        "AddV2",
+        "Sub",
+        "Mul",
+        "RealDiv",
+        "Div",
+        "Maximum",
+        "Minimum",
+        "Pow",
+        "SquaredDifference",
+        "DivNoNan",
+        "MulNoNan",
+        "FloorMod",
+        "FloorDiv",
+        "Mod",
+        "TruncateDiv",
+        "Xdivy",
+        "Xlogy",
+        "Atan2",
+        "LogicalAnd",
+        "LogicalOr",
+        "BitwiseAnd",
+        "BitwiseOr",
+        "BitwiseXor",
+        "RightShift",
+        "LeftShift",
+        "NextAfter",
+        "SigmoidGrad",
+        "TanhGrad",
+        "SqrtGrad",
+        "RsqrtGrad",
+        "InvGrad",
+        "ReciprocalGrad",
+        "SoftplusGrad",
+        "SoftsignGrad",
+        "ReluGrad",
+        "Relu6Grad",
+        "EluGrad",
+        "SeluGrad",
+        "LeakyReluGrad",
+    ]
+)
+KINDS = {
+    "Switch": Kind.SWITCH,
+    "RefSwitch": Kind.SWITCH,
+    "Merge": Kind.MERGE,
+    "RefMerge": Kind.MERGE,
+    "Enter": Kind.ENTER,
+    "RefEnter": Kind.ENTER,
+    "Exit": Kind.EXIT,
+    "RefExit": Kind.EXIT,
+    "NextIteration": Kind.NEXT,
+    "LoopCond": Kind.LOOP_COND,
+    "Const": Kind.CONSTANT,
+    "VarHandleOp": Kind.HANDLE,
+    "ReadVariableOp": Kind.READ,
+    "AssignVariableOp": Kind.ASSIGN,
+    "AssignAddVariableOp": Kind.UPDATE,
+    "AssignSubVariableOp": Kind.UPDATE,
+    "NoOp": Kind.NOTHING,
+    "Assert": Kind.NOTHING,
+    "ControlTrigger": Kind.NOTHING,
+}
+LISTS = {
+    "EmptyTensorList": "create",
+    "TensorListReserve": "create",
+    "TensorListPushBack": "push",
+    "TensorListPopBack": "pop",
+    "TensorListSetItem": "set",
+    "TensorListGetItem": "get",
+    "TensorListFromTensor": "unstack",
+    "TensorListStack": "stack",
+    "TensorListLength": "length",
+    "TensorListElementShape": "small",
+}
+LISTS_OF_VARIANTS = {"ZerosLike": "zeros", "AddN": "add"}
+
+
+@dataclass
+class Call:
+    """One node with the shapes around it."""
+
+    op: str
+    node: Any
+    inputs: list[Shape]
+    outputs: list[Shape]
+
+
+def equation(call: Call) -> str:
+    return str(call.node.attr["equation"].s.decode())
+
+
+def kind(op: str) -> Kind:
+    if op in ALIASES:
+        return Kind.ALIAS
+    if op in LISTS:
+        return Kind.LIST
+    if op.startswith(("ResourceScatter", "ResourceSparseApply", "ResourceGather")):
+        return Kind.SPARSE if not op.startswith("ResourceGather") else Kind.COMPUTE
+    if op.startswith("ResourceApply"):
+        return Kind.UPDATE
+    return KINDS.get(op, Kind.COMPUTE)
+
+
+def same(a: Shape, b: Shape) -> bool:
+    return a.dtype == b.dtype and a.elements == b.elements
+
+
+def candidates(call: Call) -> tuple[tuple[int, ...], ...]:
+    """For each output the inputs whose buffer it may take over."""
+    wanted = _candidates(call)
+    kept = []
+    for output, inputs in zip(call.outputs, wanted, strict=False):
+        kept.append(tuple(i for i in inputs if i < len(call.inputs) and same(call.inputs[i], output)))
+    return tuple(kept)
+
+
+def _candidates(call: Call) -> tuple[tuple[int, ...], ...]:
+    op = call.op
+    if op in UNARY:
+        return ((0,),)
+    if op in BINARY:
+        return ((0, 1),)
+    if op == "AddN":
+        return (tuple(range(len(call.inputs))),)
+    if op in ("Select", "SelectV2"):
+        return ((1, 2),)
+    if op in ("FusedBatchNormV3", "FusedBatchNormV2", "FusedBatchNorm"):
+        return ((0,), (3,), (4,))
+    if op in ("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"):
+        return ((), (0,))
+    if op == "MaxPoolGrad" and not machine.onednn():
+        return ((0,),)
+    if op.startswith("TensorScatter") or op in ("_FusedMulSub",):
+        return ((0,),)
+    return ()
+
+
+def is_view(call: Call) -> bool:
+    """Does the output share its input's buffer although the kernel is not always an alias?"""
+    op = call.op
+    if not call.inputs or not call.outputs:
+        return False
+    a, b = call.inputs[0], call.outputs[0]
+    if op in ("Sum", "Mean", "Max", "Min", "Prod", "All", "Any"):
+        return a.dtype == b.dtype and a.elements == b.elements
+    if op in ("Pad", "PadV2", "Tile", "BroadcastTo", "Cast", "MirrorPad"):
+        return same(a, b)
+    if op == "Transpose":
+        return [d for d in a.dims if d != 1] == [d for d in b.dims if d != 1] and same(a, b) and identity_order(call)
+    if op in ("StridedSlice", "Slice"):
+        return same(a, b) or outermost(a, b)
+    if op in ("ConcatV2", "AddN", "Pack"):
+        return len(call.inputs) == (2 if op == "ConcatV2" else 1)
+    return False
+
+
+def identity_order(call: Call) -> bool:
+    dims = [d for d in call.inputs[0].dims if d != 1]
+    return len(set(dims)) == len(dims)
+
+
+def outermost(a: Shape, b: Shape) -> bool:
+    if not a.dims or not b.dims:
+        return False
+    row = math.prod(a.dims[1:]) * a.width
+    rest = b.dims[1:] if len(b.dims) == len(a.dims) else b.dims
+    return list(rest) == list(a.dims[1:]) and row % 64 == 0 and len(a.dims) > 1
+
+
+POOLS = {"MaxPoolGrad": "MaxPool", "MaxPool3DGrad": "MaxPool3D"}
+TEMPS_FIRST = frozenset(
+    {"MaxPoolGrad", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "Sum", "Mean"}
+)

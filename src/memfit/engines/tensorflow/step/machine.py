@@ -1,0 +1,28 @@
+"""What of the machine sizes kernels' workspace: threads and caches as Eigen sees them."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+
+def threads() -> int:
+    return int(os.environ.get("TF_NUM_INTRAOP_THREADS") or os.cpu_count() or 1)
+
+
+@functools.cache
+def l3() -> int:
+    from memfit.engines.tensorflow.step import cpuid
+
+    try:
+        return cpuid.l3() or 32 << 20
+    except OSError:
+        return 32 << 20
+
+
+@functools.cache
+def onednn() -> bool:
+    """Whether TensorFlow uses oneDNN's kernels, which keep their workspace out of its allocator."""
+    from tensorflow.python.util import _pywrap_util_port
+
+    return bool(_pywrap_util_port.IsMklEnabled())

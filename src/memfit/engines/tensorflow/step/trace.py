@@ -1,0 +1,174 @@
+"""The graph that TensorFlow will run for one training step, traced once at a batch size that stands for all."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.core.protobuf import config_pb2, device_properties_pb2, meta_graph_pb2, rewriter_config_pb2
+from tensorflow.python.grappler import cluster as grappler_cluster
+from tensorflow.python.grappler import item as grappler_item
+from tensorflow.python.grappler import tf_optimizer
+
+PRIMES = (
+    53,
+    59,
+    61,
+    67,
+    71,
+    73,
+    79,
+    83,
+    89,
+    97,
+    101,
+    103,
+    107,
+    109,
+    113,
+    127,
+    131,
+    137,
+    139,
+    149,
+    151,
+    157,
+    163,
+    167,
+    173,
+    179,
+    181,
+    191,
+    193,
+    197,
+    199,
+)
+INPUT = "memfit_input"
+CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
+CPU_MEMORY = 256 << 20  # bytes that Grappler takes a CPU to have; past 80 % of them it sums gradients in place
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A batch size whose prime factor no other dimension shares: what the prime divides is the batch."""
+
+    prime: int
+    fixed: int = 0
+
+    @property
+    def batch(self) -> int:
+        return self.fixed or 2 * self.prime
+
+    def of_batch(self, dimension: int) -> bool:
+        return dimension > 0 and not self.fixed and dimension % self.prime == 0
+
+
+@dataclass
+class Traced:
+    nodes: list[Any]
+    shapes: dict[str, list[Any]]
+    arguments: list[Any]
+    variables: dict[str, Any]
+    stand_in: StandIn
+
+
+def with_batch(specs: Any, batch: int) -> Any:
+    return tf.nest.map_structure(lambda s: tf.TensorSpec([batch, *s.shape.as_list()[1:]], s.dtype), specs)
+
+
+def stand_in_for(model: Any, data: Any) -> StandIn:
+    """The first prime that divides no dimension of the model, nor one a border away from it."""
+    dims = {d for v in model.variables for d in v.shape} | {
+        d for s in tf.nest.flatten(data) for d in s.shape.as_list()[1:]
+    }
+    for layer in model._flatten_layers():
+        for node in getattr(layer, "_inbound_nodes", ()):
+            dims.update(d for t in node.output_tensors for d in t.shape)
+    near = {d + k for d in dims if d for k in (-2, -1, 0, 1, 2)}
+    return StandIn(next((p for p in PRIMES if not any(d > 0 and d % p == 0 for d in near)), 1009))
+
+
+def trace(model: Any, data: Any, stand_in: StandIn) -> Any:
+    """The model's own step as one graph; `data` is what `train_step` takes, as specs with the batch left open."""
+    specs = with_batch(data, stand_in.batch)
+    with suppress(RuntimeError):  # a model without `call` builds what it needs in its own step
+        model._symbolic_build(data_batch=specs if isinstance(specs, tuple) else (specs,))
+    compiled = getattr(model, "jit_compile", None) is True or None
+    step = tf.function(lambda batch: model.train_step(batch), autograph=False, jit_compile=compiled)
+    return step.get_concrete_function(specs)
+
+
+def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:
+    graph = concrete.graph
+    captured, arguments = split_inputs(graph)
+    definition = graph.as_graph_def()
+    prepare(definition, captured, {t.op.name: t for t in arguments})
+    meta = meta_graph_pb2.MetaGraphDef()
+    meta.graph_def.CopyFrom(definition)
+    keep = [t.op.name for t in graph.outputs if t is not None] + [
+        op.name for op in graph.control_outputs if op.type != "ReadVariableOp"
+    ]
+    meta.collection_def["train_op"].node_list.value.extend(dict.fromkeys(keep))
+    optimized = tf_optimizer.OptimizeGraph(rewriting(), meta, cluster=one_cpu(crowded))
+    meta.graph_def.CopyFrom(optimized)
+    shapes = grappler_item.Item(meta, ignore_colocation=True).GetOpProperties()
+    return Traced(list(optimized.node), shapes, arguments, captured, stand_in)
+
+
+def split_inputs(graph: Any) -> tuple[dict[str, Any], list[Any]]:
+    """Captured variables by placeholder name, and the tensors that each step is called with."""
+    variables = {v.handle.ref(): v for v in graph.variables}
+    captured = {inner.op.name: variables.get(outer.ref()) for outer, inner in graph.captures}
+    return captured, [t for t in graph.inputs if t.op.name not in captured]
+
+
+def rewriting() -> Any:
+    config = config_pb2.ConfigProto()
+    options = config.graph_options.rewrite_options
+    options.min_graph_nodes = -1
+    options.meta_optimizer_iterations = rewriter_config_pb2.RewriterConfig.DEFAULT_NUM_ITERS
+    return config
+
+
+def one_cpu(crowded: bool) -> Any:
+    device = device_properties_pb2.NamedDevice(name=CPU)
+    device.properties.type = "CPU"
+    device.properties.num_cores = 2
+    device.properties.frequency = 2000
+    device.properties.memory_size = 1 if crowded else 0
+    return grappler_cluster.Cluster(devices=[device])
+
+
+def prepare(definition: Any, captured: dict[str, Any], arguments: dict[str, Any]) -> None:
+    """Grappler forgets the shapes of fed placeholders, not those of variables: so inputs become variables."""
+    for node in list(definition.node):
+        node.attr.pop("_output_shapes", None)
+        node.device = CPU
+        if node.op != "Placeholder":
+            continue
+        if node.name in arguments:
+            spec = arguments[node.name]
+            source = definition.node.add(name=node.name + "/" + INPUT, device=CPU)
+            as_handle(source, spec.dtype, spec.shape)
+            as_read(node, spec.dtype, source.name)
+        elif captured.get(node.name) is not None:
+            variable = captured[node.name]
+            as_handle(node, variable.dtype, variable.shape)
+
+
+def as_handle(node: Any, dtype: Any, shape: Any) -> None:
+    node.op = "VarHandleOp"
+    node.attr.clear()
+    node.attr["dtype"].type = dtype.base_dtype.as_datatype_enum
+    node.attr["shape"].shape.CopyFrom(shape.as_proto())
+    node.attr["shared_name"].s = node.name.encode()
+    node.attr["container"].s = b""
+
+
+def as_read(node: Any, dtype: Any, source: str) -> None:
+    node.op = "ReadVariableOp"
+    node.attr.clear()
+    node.attr["dtype"].type = dtype.base_dtype.as_datatype_enum
+    node.input.append(source)

@@ -1,0 +1,75 @@
+"""A training step, traced once: its graph at any batch size, and what is worth saying of it."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from memfit.engines import Owned
+from memfit.engines.tensorflow import markers
+from memfit.engines.tensorflow.purpose import LayerNames, purpose
+from memfit.engines.tensorflow.step import trace, xla
+from memfit.engines.tensorflow.step.convert import convert
+from memfit.engines.tensorflow.step.shapes import argument_size
+from memfit.engines.tensorflow.step.variables import describe_all
+from memfit.engines.tensorflow.unallocated import unallocated
+from memfit.simulation.graph import StepGraph
+
+CROWDED = int(0.8 * trace.CPU_MEMORY)
+
+
+@dataclass
+class TracedStep:
+    """Grappler rewrites sums of gradients once it takes the CPU's memory to be short: hence two graphs."""
+
+    concrete: Any
+    stand_in: trace.StandIn
+    owned: list[Owned]
+    names: LayerNames
+    compiled: bool
+    output_shapes: dict[str, str]
+
+    def graph_for(self, requested: int) -> StepGraph:
+        """The graph that runs when the step asks for `requested` bytes at its highest moment."""
+        return self._crowded if requested > CROWDED else self._plain
+
+    @functools.cached_property
+    def _plain(self) -> StepGraph:
+        return self._compiled_graph() if self.compiled else self._graph(crowded=False)
+
+    @functools.cached_property
+    def _crowded(self) -> StepGraph:
+        sums = any(node.op == "AddN" for node in self._plain.nodes)
+        return self._graph(crowded=True) if sums else self._plain
+
+    def _graph(self, *, crowded: bool) -> StepGraph:
+        traced = trace.optimize(self.concrete, self.stand_in, crowded)
+        variables, index_of = describe_all(self.owned, traced.variables)
+        return convert(traced, variables, index_of, lambda op: purpose(op, self.names))
+
+    def _compiled_graph(self) -> StepGraph:
+        captured, arguments = trace.split_inputs(self.concrete.graph)
+        variables, _ = describe_all(self.owned, captured)
+        sizes = [argument_size(t, self.stand_in) for t in arguments]
+        return xla.step_graph(self.concrete, self.stand_in, sizes, variables, [o.variable for o in self.owned])
+
+
+def trace_step(model: Any, data: Any, owned: Callable[[], Iterable[Owned]], names: LayerNames) -> TracedStep:
+    """Trace the model's own step on `data` (specs). Its optimizer's variables come to be, but take no memory."""
+    specs = tf.nest.map_structure(lambda spec: tf.TensorSpec(spec.shape, spec.dtype), data)
+    stand_in = trace.stand_in_for(model, specs)
+    with markers.marking(), unallocated(), warnings.catch_warnings(action="ignore"):
+        concrete = trace.trace(model, specs, stand_in)
+    shapes = {name: _shape_text(shape, stand_in) for name, shape in markers.output_shapes(names).items()}
+    compiled = getattr(model, "jit_compile", None) is True
+    return TracedStep(concrete, stand_in, list(owned()), names, compiled, shapes)
+
+
+def _shape_text(shape: tuple[int | None, ...], stand_in: trace.StandIn) -> str:
+    parts = ["batch" if d == stand_in.batch or d is None else str(d) for d in shape]
+    return f"({', '.join(parts)})"

@@ -1,0 +1,49 @@
+"""How much each kernel computes, to know how long it holds its thread."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from memfit.engines.tensorflow.step import einsum
+from memfit.engines.tensorflow.step.kernels import Call, equation
+from memfit.engines.tensorflow.step.shapes import Shape
+from memfit.simulation.graph import Size
+
+
+def work(call: Call) -> tuple[Size, Size]:
+    """Floating-point operations and bytes of unfolded patches, to know how long a kernel holds its thread."""
+    op = call.op
+    if op.startswith("Depthwise"):
+        taps = call.outputs[0] if "BackpropFilter" in op else call.inputs[1]
+        image = call.inputs[2] if "Backprop" in op else call.outputs[0]
+        return scaled(image, 2.0 * math.prod(taps.dims[:2])), Size(0.0)
+    if op.startswith(("Conv2D", "Conv3D", "_FusedConv")):
+        image = call.inputs[2] if "Backprop" in op else call.outputs[0]
+        filters = call.outputs[0] if "BackpropFilter" in op else call.inputs[1]
+        volume = math.prod(filters.dims[:-1])
+        return scaled(image, 2.0 * volume), scaled(image, volume * image.width / filters.dims[-1])
+    if op in ("MatMul", "_FusedMatMul", "BatchMatMulV2", "BatchMatMul", "BatchMatMulV3"):
+        return operations((*call.outputs[0].dims, inner_size(call)), call.outputs[0]), Size(0.0)
+    if op == "Einsum":
+        return operations(einsum.multiplications(equation(call), call.inputs), call.outputs[0]), Size(0.0)
+    return Size(0.0), Size(0.0)
+
+
+def operations(dims: tuple[int, ...], shape: Shape) -> Size:
+    """Two for each multiplication, as a function of the batch."""
+    size = replace(shape, dims=dims, width=2).size()
+    return size if dims else Size(0.0)
+
+
+def inner_size(call: Call) -> int:
+    transposed = any(call.node.attr[k].b for k in ("transpose_a", "adj_x") if k in call.node.attr)
+    dims = call.inputs[0].dims
+    if len(dims) < 2:
+        return 1
+    return dims[-2] if transposed else dims[-1]
+
+
+def scaled(shape: Shape, factor: float) -> Size:
+    size = shape.size()
+    return Size(size.scale / max(1, shape.width) * factor, size.degree)

@@ -1,0 +1,188 @@
+"""The temporaries that each kernel takes of the allocator on a CPU: with Eigen's kernels, and with oneDNN's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from memfit.engines.tensorflow.step import einsum, machine
+from memfit.engines.tensorflow.step.kernels import Call, equation
+from memfit.engines.tensorflow.step.shapes import Shape
+
+CONV_TARGET = 30 << 20  # bytes that Eigen's convolutions unfold at a time, whatever the machine
+
+Rule = Callable[[Call], "Callable[[int], list[int]] | None"]
+
+
+def temporaries(call: Call) -> Callable[[int], list[int]] | None:
+    if machine.onednn() and call.op in ONEDNN:
+        return ONEDNN[call.op](call)
+    rule = RULES.get(call.op)
+    return rule(call) if rule else None
+
+
+def per_sample(dims: list[int], batch: int) -> int:
+    return math.prod(dims)
+
+
+def _conv_sizes(call: Call, filters: Shape, gradient: Shape) -> tuple[int, int, int, int]:
+    positions = math.prod(gradient.dims[1:-1])
+    taps = math.prod(filters.dims[:-1])
+    return positions, taps, filters.dims[-1], gradient.width
+
+
+def conv_filter(call: Call, target: int = CONV_TARGET, space: int = 2) -> Callable[[int], list[int]] | None:
+    positions, taps, channels, width = _conv_sizes(call, call.outputs[0], call.inputs[2])
+    unit = positions * taps + positions * channels + taps * channels
+    shard = -(-(target // width) // unit)
+    return lambda batch: [shard * positions * taps * width]
+
+
+def conv_input(call: Call) -> Callable[[int], list[int]] | None:
+    positions, taps, channels, width = _conv_sizes(call, call.inputs[1], call.inputs[2])
+    unit = positions * channels + taps * channels + positions * taps
+
+    def size(batch: int) -> list[int]:
+        alone = call.inputs[2].at(batch)[0] == 1 or unit // machine.threads() >= (256 << 10) // width
+        shard = 1 if alone else -(-(CONV_TARGET // width) // unit)
+        return [shard * positions * taps * width]
+
+    return size
+
+
+def conv3d_filter(call: Call) -> Callable[[int], list[int]] | None:
+    return _conv3d(call, call.outputs[0], call.inputs[0], 0)
+
+
+def conv3d_input(call: Call) -> Callable[[int], list[int]] | None:
+    return _conv3d(call, call.inputs[1], call.outputs[0], 1)
+
+
+def _conv3d(call: Call, filters: Shape, image: Shape, backwards: int) -> Callable[[int], list[int]] | None:
+    gradient = call.inputs[2]
+    positions, taps, channels, width = _conv_sizes(call, filters, gradient)
+    unit = positions * taps + positions * channels + taps * channels
+
+    def size(batch: int) -> list[int]:
+        shard = -(-(machine.l3() // width) // unit)
+        if backwards and gradient.at(batch)[0] == 1:
+            shard = 1
+        columns = shard * positions * taps
+        touched = image.count(batch) + filters.count(batch) + gradient.count(batch)
+        return [] if columns // max(1, touched) > 25 else [columns * width]
+
+    return size
+
+
+def depthwise_filter(call: Call) -> Callable[[int], list[int]] | None:
+    area, depth = math.prod(call.outputs[0].dims[:2]), math.prod(call.outputs[0].dims[2:])
+    padded = area * (-(-depth // 8) * 8) * call.outputs[0].width
+    return lambda batch: [call.inputs[0].at(batch)[0] * padded, padded, padded]
+
+
+def depthwise(call: Call) -> Callable[[int], list[int]] | None:
+    filters = call.inputs[1]
+    area, depth = math.prod(filters.dims[:2]), math.prod(filters.dims[2:])
+    padded = (area + 1) * (-(-depth // 8) * 8) * filters.width
+    return lambda batch: [padded, padded]
+
+
+def max_pool_grad(call: Call) -> Callable[[int], list[int]] | None:
+    pooled = call.inputs[1]
+    return lambda batch: [pooled.count(batch) * pooled.width, pooled.count(batch) * 8]
+
+
+def cross_entropy(call: Call) -> Callable[[int], list[int]] | None:
+    loss = call.outputs[0]
+    return lambda batch: [loss.count(batch) * loss.width]
+
+
+def batch_norm_grad(call: Call) -> Callable[[int], list[int]] | None:
+    x, scale = call.inputs[1], call.inputs[2]
+    mixed = x.width != scale.width
+    return lambda batch: [scale.dims[0] * 4] + ([x.count(batch) * 4] if mixed else [])
+
+
+def reduction(call: Call) -> Callable[[int], list[int]] | None:
+    source, result = call.inputs[0], call.outputs[0]
+    pattern = merged_pattern(source.dims, result.dims)
+    if pattern is None or (len(pattern) <= 3 and pattern != ""):
+        return None
+    return lambda batch: [source.count(batch) * source.width]
+
+
+def merged_pattern(dims: tuple[int, ...], left: tuple[int, ...]) -> str | None:
+    """R(educed) and K(ept) runs of dimensions, when the result says which were kept."""
+    kept, pattern = [d for d in left if d != 1], ""
+    for d in dims:
+        if d == 1:
+            continue
+        letter = "K" if kept and kept[0] == d else "R"
+        if letter == "K":
+            kept.pop(0)
+        if not pattern.endswith(letter):
+            pattern += letter
+    return pattern if not kept else None
+
+
+def low_precision_product(call: Call) -> Callable[[int], list[int]] | None:
+    """Eigen multiplies half and bfloat16 matrices as float32 copies."""
+    parts = [*call.inputs[:2], call.outputs[0]]
+    if parts[0].width != 2:
+        return None
+    return lambda batch: [4 * part.count(batch) for part in parts]
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(("MatMul", "_FusedMatMul", "BatchMatMulV2", "BatchMatMulV3"), low_precision_product),
+    "Conv2DBackpropFilter": conv_filter,
+    "Conv2DBackpropInput": conv_input,
+    "Conv3DBackpropFilterV2": conv3d_filter,
+    "Conv3DBackpropInputV2": conv3d_input,
+    "DepthwiseConv2dNative": depthwise,
+    "DepthwiseConv2dNativeBackpropInput": depthwise,
+    "DepthwiseConv2dNativeBackpropFilter": depthwise_filter,
+    "MaxPoolGrad": max_pool_grad,
+    "SparseSoftmaxCrossEntropyWithLogits": cross_entropy,
+    "SoftmaxCrossEntropyWithLogits": cross_entropy,
+    "FusedBatchNormGradV3": batch_norm_grad,
+    **dict.fromkeys(("Sum", "Mean", "Max", "Min", "Prod", "All", "Any"), reduction),
+}
+
+
+def scratchpad(call: Call) -> Callable[[int], list[int]] | None:
+    """What oneDNN's forward convolution books for two threads; larger with AVX-512 and AMX, see NOTES.md."""
+    return lambda batch: [12336]
+
+
+def nothing(call: Call) -> Callable[[int], list[int]] | None:
+    return None
+
+
+ONEDNN: dict[str, Rule] = {
+    **dict.fromkeys(("Conv2D", "_FusedConv2D", "Conv3D", "_FusedConv3D"), scratchpad),
+    **dict.fromkeys(
+        (
+            "Conv2DBackpropFilter",
+            "Conv2DBackpropInput",
+            "Conv3DBackpropFilterV2",
+            "Conv3DBackpropInputV2",
+            "DepthwiseConv2dNative",
+            "DepthwiseConv2dNativeBackpropInput",
+            "DepthwiseConv2dNativeBackpropFilter",
+            "MatMul",
+            "_FusedMatMul",
+            "BatchMatMulV2",
+            "BatchMatMulV3",
+            "MaxPoolGrad",
+        ),
+        nothing,
+    ),
+}
+
+
+def einsum_copies(call: Call) -> Callable[[int], list[int]] | None:
+    return einsum.temporaries(equation(call), call.inputs, call.outputs[0])
+
+
+RULES["Einsum"] = einsum_copies

@@ -1,0 +1,41 @@
+"""What the estimating child does: build the target's model without weights, estimate, and render."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from memfit import engines
+from memfit.device.worker import Reporter
+from memfit.models.batch import portable, require_trainable
+from memfit.models.target import Target
+
+
+@dataclass(frozen=True)
+class EstimateJob:
+    target: Target
+    batch_size: int
+    budget: int | None
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """An estimate as values for a script, and as text for a person."""
+
+    values: dict[str, Any]
+    text: str
+
+
+def run(job: EstimateJob, reporter: Reporter) -> Rendered:
+    from memfit.estimation.run import estimate_built
+
+    reporter.progress("starting TensorFlow")
+    with engines.current().unallocated():
+        reporter.progress("building the model without its weights")
+        loaded = job.target.load_without_weights()
+        x, y = portable(loaded.x, 1), portable(loaded.y, 1)
+        require_trainable(loaded.model, x)
+        reporter.progress("tracing the training step")
+        estimate = estimate_built(loaded.model, job.batch_size, x, y, job.budget)
+    reporter.progress("simulating other batch sizes")
+    return Rendered(estimate.to_dict(), str(estimate))

@@ -1,0 +1,103 @@
+"""The calls: estimate a model object here, or a target in a child that builds it without weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from memfit import device, engines
+from memfit.errors import BadInput
+from memfit.estimation.forecast import Forecast
+from memfit.estimation.job import EstimateJob, Rendered
+from memfit.estimation.result import Estimate, from_forecast
+from memfit.models.batch import Batch, batches, check_batch_size, portable, require_trainable
+from memfit.models.carry import pack, unpack
+from memfit.models.names import LayerNames, owned_variables
+from memfit.models.target import Target
+from memfit.models.untouched import untouched
+from memfit.sizes import Size, parse_size
+
+EAGER_NOTE = "run_eagerly=True keeps every intermediate result: this is the compiled step, and the bound is wider"
+EAGER_DOUBT = 1.6
+
+
+def estimate(model: Any, batch_size: int = 32, *, x: Any = None, budget: Size | None = None) -> Estimate:
+    """How much memory will one training step of `model` need?
+
+    Traces the model's own `train_step` once, for all batch sizes, and simulates its execution. Neither weights nor
+    anything of the batch's size is allocated, and `model` itself is not touched.
+
+    Args:
+        model: A compiled `keras.Model`.
+        batch_size: Samples in a step.
+        x: Arrays or specs (`keras.KerasTensor`, `tf.TensorSpec`); needed by a model that is not built.
+        budget: A limit, such as `"8GiB"`, to compare with.
+    """
+    batch_size = check_batch_size(batch_size)
+    limit = None if budget is None else parse_size(budget)
+    require_trainable(model, x)
+    with engines.current().unallocated():
+        try:
+            twin = unpack(pack(model))
+        except BadInput:  # it cannot be rebuilt from its configuration, so it is traced itself
+            with untouched(model):
+                return estimate_built(model, batch_size, portable(x, 1), None, limit)
+        return estimate_built(twin, batch_size, portable(x, 1), None, limit)
+
+
+def estimate_built(model: Any, batch_size: int, x: Any, y: Any, budget: int | None) -> Estimate:
+    """The same for a model that may be changed: its optimizer is built, and its variables may have no memory."""
+    tries = [batch.specs() for batch in batches(model, x, y)]
+    step = _trace(model, tries)
+    notes = [*step.graph_for(0).notes, *([EAGER_NOTE] if model.run_eagerly else [])]
+    return from_forecast(
+        Forecast(step.graph_for, doubt=EAGER_DOUBT if model.run_eagerly else 1.0),
+        batch_size,
+        model_name=model.name,
+        output_shapes=step.output_shapes,
+        notes=notes,
+        budget=budget,
+    )
+
+
+def estimate_target(
+    target: Target,
+    batch_size: int = 32,
+    *,
+    budget: Size | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Rendered:
+    """Estimate what the child builds; what comes back is ready to be shown."""
+    target.check()
+    limit = None if budget is None else parse_size(budget)
+    job = EstimateJob(target, check_batch_size(batch_size), limit)
+    rendered: Rendered = device.run_in_child("memfit.estimation.job:run", job, on_progress=on_progress)
+    return rendered
+
+
+def _trace(model: Any, tries: list[Batch]) -> engines.TracedStep:
+    names = LayerNames(model)
+    *earlier, last = tries
+    for batch in earlier:
+        try:
+            return _trace_one(model, batch, names)
+        except Exception:  # nothing says what a custom step takes as `y`: the last try tells what is wrong
+            continue
+    try:
+        return _trace_one(model, last, names)
+    except BadInput:
+        raise
+    except Exception as error:
+        raise BadInput(f"the model's training step cannot be traced: {_reason(error, names)}") from error
+
+
+def _trace_one(model: Any, batch: Batch, names: LayerNames) -> engines.TracedStep:
+    data = batch.x if batch.y is None else (batch.x, batch.y)
+    return engines.current().trace_step(model, data, lambda: owned_variables(model), names)
+
+
+def _reason(error: BaseException, names: LayerNames) -> str:
+    layer = engines.current().layer_of_failure(error, "", names)
+    text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    where = f"layer {layer!r} raised " if layer else ""
+    return f"{where}{type(error).__name__}: {text}"

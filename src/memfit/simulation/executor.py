@@ -1,0 +1,286 @@
+"""TensorFlow's executor, simulated: worker threads with their queues, nodes that wait for inputs, frames of loops."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from memfit.simulation.allocator import OutOfMemory
+from memfit.simulation.frames import Frame, Iteration
+from memfit.simulation.graph import Kind
+from memfit.simulation.operations import DEAD, Operations
+from memfit.simulation.plan import Plan
+
+WAKE_UP = 15e-6
+
+
+@dataclass
+class Worker:
+    queue: deque[Any] = field(default_factory=deque)
+    inline: deque[Any] = field(default_factory=deque)
+    busy: bool = False
+
+
+class Step:
+    """One run of the graph. `jitter` makes durations irregular, as those of real kernels are."""
+
+    def __init__(self, plan: Plan, operations: Operations, chance: random.Random, jitter: float) -> None:
+        self.plan, self.operations, self.chance, self.jitter = plan, operations, chance, jitter
+        self.memory = operations.memory
+        self.events: list[tuple[float, int, int, Any]] = []
+        self.sequence = 0
+        self.now = 0.0
+        self.workers = [Worker() for _ in range(plan.threads)]
+        self.root = Frame("", None, None, 1)
+        self.top = Iteration(self.root, 0, dict(enumerate(plan.initial)))
+        self.root.iterations[0] = self.top
+        self.frames: dict[tuple[Any, ...], Frame] = {}
+        self.executed = 0
+        self.running = 0
+        self.blocked: list[tuple[int, Any]] = []
+
+    def run(self) -> None:
+        roots = list(self.plan.roots)
+        self.chance.shuffle(roots)
+        self._schedule([(n, self.top, False) for n in roots], self.workers[0])
+        self._start(0)
+        while self.events:
+            self.now, _, worker, done = heapq.heappop(self.events)
+            if done is not None:
+                self.running -= 1
+                self._finish(worker, done)
+                self._retry()
+            self._start(worker)
+        if self.blocked:
+            raise OutOfMemory
+
+    def _retry(self) -> None:
+        waiting, self.blocked = self.blocked, []
+        for index, task in waiting:
+            self.workers[index].inline.appendleft(task)
+            self._push(self.now, index, None)
+
+    def _schedule(self, ready: list[Any], worker: Worker) -> None:
+        inline, expensive, dispatched = worker.inline, self.plan.expensive, []
+        current = None
+        for task in ready:
+            if task[2] or not expensive[task[0]]:
+                inline.append(task)
+            else:
+                if current is not None:
+                    dispatched.append(current)
+                current = task
+        if current is not None:
+            if inline:
+                dispatched.append(current)
+            else:
+                inline.append(current)
+        if dispatched:
+            worker.queue.extendleft(dispatched)
+            self._wake()
+
+    def _wake(self) -> None:
+        for index, worker in enumerate(self.workers):
+            if not worker.busy:
+                worker.busy = True
+                self._push(self.now + WAKE_UP * self.chance.uniform(0.5, 2.0), index, None)
+
+    def _push(self, when: float, worker: int, done: Any) -> None:
+        self.sequence += 1
+        heapq.heappush(self.events, (when, self.sequence, worker, done))
+
+    def _start(self, index: int) -> None:
+        worker = self.workers[index]
+        worker.busy = True
+        while True:
+            task = self._next(worker)
+            if task is None:
+                worker.busy = False
+                return
+            try:
+                seconds, state = self._begin(task)
+            except OutOfMemory:
+                if self.running == 0:
+                    raise
+                self.blocked.append((index, task))  # TensorFlow waits for memory to be given back, and tries again
+                return
+            if seconds > 0:
+                self.running += 1
+                self._push(self.now + seconds, index, state)
+                return
+            self._finish(index, state)
+
+    def _next(self, worker: Worker) -> Any:
+        if worker.inline:
+            return worker.inline.popleft()
+        if worker.queue:
+            return worker.queue.popleft()
+        for other in self.workers:
+            if other.queue:
+                return other.queue.pop()
+        return None
+
+    def _begin(self, task: Any) -> tuple[float, Any]:
+        index, iteration, dead = task
+        inputs = iteration.inputs.get(index)
+        if dead:
+            iteration.inputs.pop(index, None)
+            return 0.0, (task, inputs, None, ())
+        outputs, temps = self.operations.run(index, inputs)
+        iteration.inputs.pop(index, None)
+        seconds = self.plan.seconds[index]
+        if seconds > 0:
+            seconds *= self.chance.uniform(1.0, self.jitter)
+        return seconds, (task, inputs, outputs, temps)
+
+    def _finish(self, worker: int, state: Any) -> None:
+        task, inputs, outputs, temps = state
+        memory = self.memory
+        for temp in temps:
+            memory.drop(temp)
+        if inputs is not None:
+            for buffer in inputs:
+                if buffer is not None and buffer is not DEAD:
+                    memory.drop(buffer)
+        self.executed += 1
+        ready: list[Any] = []
+        self._propagate(task, outputs, ready)
+        if outputs is not None:
+            for buffer in outputs:
+                if buffer is not None and buffer is not DEAD:
+                    memory.drop(buffer)
+        if ready:
+            self._schedule(ready, self.workers[worker])
+
+    def _propagate(self, task: Any, outputs: Any, ready: list[Any]) -> None:
+        """Hand the outputs on: within the iteration, into a loop, out of it, or to its next time round."""
+        index, iteration, dead = task
+        kind = self.plan.kinds[index]
+        if kind == Kind.ENTER:
+            self._enter(index, iteration, outputs, dead, ready)
+        elif kind == Kind.NEXT:
+            if not dead:
+                self._next_iteration(index, iteration, outputs, ready)
+        elif kind == Kind.EXIT:
+            if not dead:
+                self._activate(index, iteration.frame.parent_iteration, outputs, dead, ready)
+        else:
+            self._activate(index, iteration, outputs, dead, ready)
+        self._check(iteration, ready)
+
+    def _enter(self, index: int, iteration: Iteration, outputs: Any, dead: bool, ready: list[Any]) -> None:
+        frame = self._child(index, iteration)
+        frame.awaited -= 1
+        if dead or not self.plan.nodes[index].constant_frame:
+            self._activate(index, frame.iterations[0], outputs, dead, ready)
+            return
+        if outputs[0] is not None:
+            outputs[0].refs += 1
+        frame.constants.append((index, outputs[0]))
+        for number in sorted(frame.iterations):
+            self._activate(index, frame.iterations[number], outputs, False, ready)
+
+    def _check(self, iteration: Iteration, ready: list[Any]) -> None:
+        """An iteration that is over gives its place to a deferred one."""
+        if iteration is self.top:
+            return
+        iteration.outstanding -= 1
+        frame = iteration.frame
+        while True:
+            oldest = min(frame.iterations, default=-1)
+            if oldest < 0 or frame.awaited > 0 or frame.iterations[oldest].outstanding > 0 or oldest == frame.count:
+                return
+            del frame.iterations[oldest]
+            if frame.deferred:
+                self._open(frame, ready)
+
+    def _child(self, index: int, iteration: Iteration) -> Frame:
+        node = self.plan.nodes[index]
+        key = (node.frame, id(iteration.frame), iteration.index)
+        frame = self.frames.get(key)
+        if frame is None:
+            frame = self.frames[key] = Frame(node.frame, iteration.frame, iteration, node.parallel)
+            frame.awaited = self.plan.enters[node.frame]
+            self._iteration(frame, 0)
+        return frame
+
+    def _iteration(self, frame: Frame, number: int) -> Iteration:
+        state = Iteration(frame, number, {})
+        frame.iterations[number] = state
+        return state
+
+    def _next_iteration(self, index: int, iteration: Iteration, outputs: Any, ready: list[Any]) -> None:
+        frame = iteration.frame
+        number = iteration.index + 1
+        if number not in frame.iterations:
+            if number > frame.count and len(frame.iterations) >= frame.parallel:
+                if outputs[0] is not None:
+                    outputs[0].refs += 1
+                frame.deferred.append((index, outputs[0]))
+                return
+            frame.count = max(frame.count, number)
+            self._open(frame, ready)
+        self._activate(index, frame.iterations[number], outputs, False, ready)
+
+    def _open(self, frame: Frame, ready: list[Any]) -> None:
+        number = max(frame.iterations, default=frame.count) + 1 if frame.deferred else frame.count
+        frame.count = number
+        target = self._iteration(frame, number)
+        for index, buffer in frame.constants:
+            self._activate(index, target, [buffer], False, ready)
+        deferred, frame.deferred = frame.deferred, []
+        for index, buffer in deferred:
+            self._activate(index, target, [buffer], False, ready)
+            self.memory.drop(buffer)
+
+    def _activate(self, index: int, iteration: Any, outputs: Any, dead: bool, ready: list[Any]) -> None:
+        plan, inputs_of = self.plan, iteration.inputs
+        for consumer, slot, port in plan.data_out[index]:
+            value: Any = DEAD if dead else outputs[port]
+            if plan.kinds[consumer] == Kind.MERGE:
+                self._activate_merge(consumer, slot, value, iteration, ready)
+                continue
+            if value is DEAD:
+                iteration.dead.add(consumer)
+            else:
+                row = inputs_of.get(consumer)
+                if row is None:
+                    row = inputs_of[consumer] = [None] * plan.arity[consumer]
+                row[slot] = value
+                if value is not None:
+                    value.refs += 1
+            self._arrive(consumer, iteration, ready)
+        for consumer in plan.control_out[index]:
+            if dead:
+                iteration.dead.add(consumer)
+            if plan.kinds[consumer] != Kind.MERGE:
+                self._arrive(consumer, iteration, ready)
+
+    def _arrive(self, consumer: int, iteration: Iteration, ready: list[Any]) -> None:
+        pending = iteration.pending
+        left = pending.get(consumer, self.plan.initial[consumer]) - 1
+        pending[consumer] = left
+        if left == 0:
+            iteration.outstanding += 1
+            ready.append((consumer, iteration, consumer in iteration.dead))
+
+    def _activate_merge(self, consumer: int, slot: int, value: Any, iteration: Iteration, ready: list[Any]) -> None:
+        """A merge runs with the first live input, or dead once all its inputs are."""
+        if value is DEAD:
+            iteration.dead_inputs[consumer] += 1
+            if iteration.dead_inputs[consumer] == self.plan.arity[consumer] and consumer not in iteration.live:
+                iteration.outstanding += 1
+                ready.append((consumer, iteration, True))
+            return
+        if consumer in iteration.live:
+            return
+        iteration.live.add(consumer)
+        row = iteration.inputs.setdefault(consumer, [None] * self.plan.arity[consumer])
+        row[slot] = value
+        if value is not None:
+            value.refs += 1
+        iteration.outstanding += 1
+        ready.append((consumer, iteration, False))

@@ -1,0 +1,58 @@
+"""Who holds the memory at the highest moment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from memfit.simulation.allocator import rounded
+from memfit.simulation.graph import Owner, StepGraph
+from memfit.simulation.memory import INPUT, Event, labelled_variable
+
+
+@dataclass
+class Holdings:
+    """Requested bytes by owner, and the largest single request."""
+
+    by_owner: Counter[Owner] = field(default_factory=Counter)
+    largest: int = 0
+
+
+def at_peak(graph: StepGraph, events: list[Event]) -> Holdings:
+    """Two passes: find the moment, then list what is live then."""
+    live: dict[int, int] = {}
+    held = highest = 0
+    moment = -1
+    for number, event in enumerate(events):
+        if event.bytes < 0:
+            held -= live.pop(event.address)
+            continue
+        live[event.address] = rounded(event.bytes)
+        held += live[event.address]
+        if held > highest:
+            highest, moment = held, number
+    return _listed(graph, events[: moment + 1])
+
+
+def _listed(graph: StepGraph, events: list[Event]) -> Holdings:
+    live: dict[int, Event] = {}
+    for event in events:
+        if event.bytes < 0:
+            live.pop(event.address)
+        else:
+            live[event.address] = event
+    found = Holdings()
+    for event in live.values():
+        found.by_owner[_owner(graph, event)] += event.bytes
+        found.largest = max(found.largest, event.bytes)
+    return found
+
+
+def _owner(graph: StepGraph, event: Event) -> Owner:
+    if event.label == INPUT:
+        return "inputs", "(inputs)"
+    if event.label < 0:
+        variable = graph.variables[labelled_variable(event.label)]
+        return "workspace" if event.part < 0 else variable.kind, variable.layer
+    kind, layer = graph.nodes[event.label].owner
+    return "workspace" if event.part < 0 else kind, layer

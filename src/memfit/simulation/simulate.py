@@ -1,0 +1,100 @@
+"""Building the model and its first steps, on a simulated allocator."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from memfit.simulation.allocator import Allocator
+from memfit.simulation.executor import Step
+from memfit.simulation.graph import Kind, StepGraph
+from memfit.simulation.memory import INPUT, Buffer, Event, Memory, variable_label
+from memfit.simulation.operations import Operations
+from memfit.simulation.plan import Plan
+
+HANDLE = 200  # bytes of a variable's handle
+UNLIMITED = 1 << 50
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The highest moments of a simulated run, and how many operations a step ran."""
+
+    peak: int
+    requested: int
+    executed: int
+
+
+def simulate(
+    graph: StepGraph,
+    batch: int,
+    *,
+    steps: int = 3,
+    seed: int = 0,
+    jitter: float = 1.5,
+    limit: int = UNLIMITED,
+    log: list[Event] | None = None,
+) -> Outcome:
+    """Run `steps` steps. Raises `OutOfMemory` where `limit` does not hold them."""
+    memory = Memory(Allocator(limit), log)
+    plan = Plan(graph, batch)
+    memory.allocator.release(memory.allocator.allocate(8))  # a seed comes first, and with it the first small region
+    variables = _make_variables(graph, memory)
+    values = [variable.value for variable in graph.variables]
+    chance = random.Random(seed)
+    executed = 0
+    for number in range(steps):
+        arguments = [memory.new(size.at(batch), INPUT, k) for k, size in enumerate(graph.inputs)]
+        if number == 0:
+            _make_constants(plan, memory)
+        step = Step(plan, Operations(plan, memory, variables, values, arguments), chance, jitter)
+        step.run()
+        executed = step.executed
+        for argument in arguments:
+            memory.drop(argument)
+    return Outcome(memory.allocator.peak, memory.asked_peak, executed)
+
+
+def _make_variables(graph: StepGraph, memory: Memory) -> list[Buffer]:
+    made: dict[int, Buffer] = {}
+    for index, variable in enumerate(graph.variables):
+        if variable.kind != "optimizer":
+            made[index] = _make_variable(index, variable.size, variable.build, memory)
+    _make_slots(graph, memory, made)
+    return [made[index] for index in range(len(graph.variables))]
+
+
+def _make_variable(index: int, size: int, build: list[int], memory: Memory) -> Buffer:
+    label = variable_label(index)
+    temps = [memory.new(part, label, -1) for part in build]
+    buffer = memory.new(size, label)
+    for temp in reversed(temps):
+        memory.drop(temp)
+    memory.new(HANDLE, label)
+    return buffer
+
+
+def _make_slots(graph: StepGraph, memory: Memory, made: dict[int, Buffer]) -> None:
+    """Slots are made by one function, in which equal initial values are one constant."""
+    groups: dict[str, list[int]] = {}
+    for index, variable in enumerate(graph.variables):
+        if variable.kind == "optimizer":
+            groups.setdefault(variable.shared or str(index), []).append(index)
+            memory.new(HANDLE, variable_label(index))
+    for first, *_ in groups.values():
+        memory.drop(memory.new(graph.variables[first].size, variable_label(first), -1))
+    for members in groups.values():
+        buffer = memory.new(graph.variables[members[0]].size, variable_label(members[0]))
+        buffer.refs = len(members)
+        made.update(dict.fromkeys(members, buffer))
+
+
+def _make_constants(plan: Plan, memory: Memory) -> None:
+    """Constants belong to their kernels, which live as long as the traced function."""
+    roots = [index for index in plan.roots if plan.kinds[index] == Kind.CONSTANT]
+    others = [k for k, kind in enumerate(plan.kinds) if kind == Kind.CONSTANT and plan.initial[k]]
+    for index in [*roots, *others]:
+        made = [memory.new(size, index) for size in plan.sizes[index]]
+        if made and not callable(plan.nodes[index].value):
+            made[0].value = plan.nodes[index].value
+        plan.constants[index] = made

@@ -1,0 +1,170 @@
+"""The estimate against the truth of this machine, for every kind of model, and what a user sees of it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ZOO
+from memfit.measurement.run import measure_target
+from memfit.models.target import Target
+
+pytestmark = pytest.mark.real
+
+MODELS = [
+    "cnn",
+    "residual",
+    "lstm",
+    "transformer",
+    "embedding",
+    "many_inputs_and_outputs",
+    "subclassed",
+    "custom_step",
+    "two_optimizers",
+    "words_and_numbers",
+    "bfloat16",
+    "compiled_by_xla",
+]
+
+
+def estimated(memfit, *arguments):
+    finished = memfit("estimate", *arguments, "--format", "json")
+    assert finished.stderr == "" or "Warning" in finished.stderr
+    return json.loads(finished.stdout), finished.returncode
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_estimate_is_near_the_truth_and_its_parts_sum_to_it(memfit, name):
+    answer, code = estimated(memfit, f"{ZOO}:{name}", "--batch", "32")
+    measured = measure_target(Target(f"{ZOO}:{name}"), batch_size=32, steps=3)
+    assert code == 0
+    assert answer["schema"] == "memfit.estimate/1"
+    assert answer["peak_bytes"] == pytest.approx(measured.peak, rel=0.25)
+    assert answer["requested_bytes"] == pytest.approx(measured.requested, rel=0.25)
+    assert measured.peak <= answer["upper_bytes"]
+    assert sum(answer["by_kind"].values()) == answer["peak_bytes"]
+    assert sum(row["bytes"] for row in answer["by_layer"]) == answer["peak_bytes"]
+
+
+def test_the_largest_batch_trains_under_the_budget_and_a_larger_one_does_not(memfit):
+    target, budget = f"{ZOO}:transformer", 100 * 2**20
+    answer, _ = estimated(memfit, target, "--budget", "100MiB")
+    batch = answer["largest_batch"]
+    assert measure_target(Target(target), batch, budget=budget).peak <= budget
+    larger = memfit("measure", target, "--batch", batch * 23 // 20, "--budget", "100MiB")
+    assert larger.returncode == 3
+    only = memfit("estimate", target, "--budget", "100MiB", "--largest")
+    assert only.stdout == f"{batch}\n"
+
+
+def test_a_verdict_is_an_exit_code_and_one_line(memfit):
+    fits = memfit("estimate", f"{ZOO}:transformer", "--budget", "1GiB")
+    assert fits.returncode == 0
+    assert "; fits in 1.00 GiB" in fits.stdout.splitlines()[0]
+    over = memfit("estimate", f"{ZOO}:transformer", "--budget", "20MiB")
+    assert over.returncode == 3
+    assert "; does not fit in 20.0 MiB" in over.stdout.splitlines()[0]
+    assert "largest batch that fits in 20.0 MiB" in over.stdout
+    assert over.stdout.rstrip().splitlines()[-1].startswith("next: train with batch")
+
+
+def test_a_model_larger_than_the_machine_is_estimated_in_little_memory(memfit, builder):
+    target = builder(
+        "x = inputs = keras.Input((4096,))\n"
+        "for _ in range(8):\n"
+        "    x = layers.Dense(100_000, activation='relu')(x)\n"
+        "model = keras.Model(inputs, layers.Dense(10)(x))\n"
+        "model.compile('adam', 'mse')\n"
+        "return model"
+    )
+    answer, code = estimated(memfit, target, "--batch", "8", "--budget", "80GiB")
+    assert code == 3
+    assert answer["by_kind"]["weights"] > 260 * 2**30
+    assert answer["peak_bytes"] > 3 * answer["by_kind"]["weights"]
+    assert answer["largest_batch"] == 0
+
+
+def test_a_wide_dtype_is_pointed_out(memfit, builder):
+    target = builder(
+        "wide = layers.Dense(512, dtype='float64', name='wide')\n"
+        "model = keras.Sequential([keras.Input((64,)), wide, layers.Dense(1)])\n"
+        "model.compile('sgd', 'mse')\n"
+        "return model"
+    )
+    finished = memfit("estimate", target)
+    assert "note: layer 'wide' works in float64: float32 would take half" in finished.stdout
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("return keras.Sequential([keras.Input((4,)), layers.Dense(4)])", "not compiled"),
+        ("model = keras.Sequential([layers.Dense(4)])\nmodel.compile('sgd', 'mse')\nreturn model", "not been built"),
+        (
+            "model = keras.Sequential([keras.Input((None, 4)), layers.LSTM(4)])\n"
+            "model.compile('sgd', 'mse')\n"
+            "return model",
+            "pass x",
+        ),
+        (
+            "import tensorflow as tf\n"
+            "class Broken(layers.Layer):\n"
+            "    def call(self, x):\n"
+            "        if tf.is_tensor(x):\n"
+            "            raise ValueError('it is broken')\n"
+            "        return x\n"
+            "    def compute_output_shape(self, shape):\n"
+            "        return shape\n"
+            "    def compute_output_spec(self, x):\n"
+            "        return keras.KerasTensor(x.shape, x.dtype)\n"
+            "model = keras.Sequential([keras.Input((4,)), layers.Dense(4), Broken(name='broken')])\n"
+            "model.compile('sgd', 'mse')\n"
+            "return model",
+            "cannot be traced: layer 'broken' raised ValueError",
+        ),
+    ],
+)
+def test_what_cannot_be_estimated_is_said_in_one_line(memfit, builder, body, says):
+    finished = memfit("estimate", builder(body))
+    assert finished.returncode == 1
+    assert says in finished.stderr
+    assert finished.stderr.count("\n") == 1
+
+
+def test_a_saved_model_is_estimated_without_its_weights(memfit, tmp_path):
+    make = "import keras, sys; sys.path.insert(0, sys.argv[1]); import zoo; zoo.cnn().save('cnn.keras')"
+    subprocess.run([sys.executable, "-c", make, str(ZOO.parent)], cwd=tmp_path, check=True, capture_output=True)
+    saved, _ = estimated(memfit, "cnn.keras")
+    built, _ = estimated(memfit, f"{ZOO}:cnn")
+    assert saved["requested_bytes"] == pytest.approx(built["requested_bytes"], rel=0.02)
+
+
+def test_an_estimate_of_an_object_leaves_it_as_it_was_and_answers_for_every_batch():
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import numpy as np, keras, memfit, zoo\n"
+        "model = zoo.cnn()\n"
+        "before = [w.numpy() for w in model.weights]\n"
+        "estimate = memfit.estimate(model, 32, budget='1GiB')\n"
+        "assert not model.optimizer.built\n"
+        "assert all(np.array_equal(a, w.numpy()) for a, w in zip(before, model.weights))\n"
+        "double = estimate.at(64)\n"
+        "assert estimate.peak < double.peak < 2 * estimate.peak, (estimate.peak, double.peak)\n"
+        "assert double.batch_size == 64 and sum(double.by_kind.values()) == double.peak\n"
+        "assert estimate.fits('1GiB') and not estimate.fits('10MiB')\n"
+        "assert estimate.largest_batch('10MiB') == 0\n"
+        "assert '<svg' in estimate._repr_html_()\n"
+        "gan, x = zoo.two_optimizers()\n"
+        "assert memfit.estimate(gan, 32, x=x).peak > 0\n"
+        "assert not any(layer.built for layer in gan.layers)\n"
+        "gan.fit(x, verbose=0)\n"
+        "for wrong in (0, -1):\n"
+        "    try:\n"
+        "        estimate.at(wrong)\n"
+        "        raise AssertionError\n"
+        "    except memfit.UsageError:\n"
+        "        pass\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(ZOO.parent)], check=True, env=os.environ)
