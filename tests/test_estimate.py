@@ -133,6 +133,24 @@ def test_what_cannot_be_estimated_is_said_in_one_line(memfit, builder, body, say
     assert finished.stderr.count("\n") == 1
 
 
+def test_calibrating_measures_the_kernels_once_and_narrows_the_bound(memfit, tmp_path):
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    arguments = ("estimate", f"{ZOO}:residual", "--format", "json")
+    before = json.loads(memfit(*arguments, env=environment).stdout)
+    assert any("memfit estimate --calibrate" in note for note in before["notes"])
+    calibrated = memfit(*arguments, "--calibrate", env=environment)
+    assert calibrated.stderr == ""
+    (kept,) = (tmp_path / "cache" / "memfit").iterdir()
+    samples = json.loads(kept.read_text())
+    assert {"Conv2D", "Conv2DBackpropFilter", "Conv3DBackpropInputV2"} <= {sample["op"] for sample in samples}
+    after = json.loads(memfit(*arguments, env=environment).stdout)
+    assert after == json.loads(calibrated.stdout)
+    assert after["notes"] == []
+    assert after["upper_bytes"] < before["upper_bytes"]
+    kept.write_text("damaged")
+    assert memfit(*arguments, env=environment).returncode == 0
+
+
 def test_a_saved_model_is_estimated_without_its_weights(memfit, tmp_path):
     make = "import keras, sys; sys.path.insert(0, sys.argv[1]); import zoo; zoo.cnn().save('cnn.keras')"
     subprocess.run([sys.executable, "-c", make, str(ZOO.parent)], cwd=tmp_path, check=True, capture_output=True)

@@ -14,11 +14,16 @@ DOES_NOT_FIT = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_target(parser)
     parser.add_argument("--largest", action="store_true", help="only say the largest batch that fits in --budget")
+    parser.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="first measure what this machine's kernels take (seconds; kept in a cache, so once is enough)",
+    )
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     from memfit.errors import UsageError
-    from memfit.estimation.run import estimate_target
+    from memfit.estimation.run import calibrate, estimate_target
     from memfit.models.target import Target
     from memfit.sizes import parse_size
 
@@ -27,6 +32,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
         raise UsageError("--largest needs a budget: add --budget 8GiB")
     target = Target(options.target, unsafe=options.unsafe_deserialization)
     with output.progress() as progress:
+        if options.calibrate:
+            calibrate(progress)
         estimate = estimate_target(target, options.batch, budget=budget, on_progress=progress)
     values = estimate.values
     output.result("estimate", values, str(values["largest_batch"]) if options.largest else estimate.text)

@@ -19,7 +19,7 @@ SEEDS = 3
 EXPLORED = 9  # further orders, with less regular timing, that only the bound looks at
 FEW_EXECUTIONS = 3200
 MANY_EXECUTIONS = 15000  # a long loop: one simulation takes as long as it takes
-MARGIN = 1.115
+MARGIN = 1.1
 UNKNOWN = 0.05  # more where sizes could not be inferred
 CONFIDENCE = "the bound holds in about 99 of 100 cases"
 

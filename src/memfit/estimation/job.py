@@ -26,6 +26,11 @@ class Rendered:
     text: str
 
 
+def calibrate(_: None, reporter: Reporter) -> None:
+    reporter.progress("starting TensorFlow")
+    engines.current().calibrate(reporter.progress)
+
+
 def run(job: EstimateJob, reporter: Reporter) -> Rendered:
     from memfit.estimation.run import estimate_built
 

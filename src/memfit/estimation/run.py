@@ -19,6 +19,8 @@ from memfit.sizes import Size, parse_size
 
 EAGER_NOTE = "run_eagerly=True keeps every intermediate result: this is the compiled step, and the bound is wider"
 EAGER_DOUBT = 1.6
+UNCALIBRATED_NOTE = "this machine's kernels were not measured, so the bound is wider: memfit estimate --calibrate"
+UNCALIBRATED_DOUBT = 1.015
 
 
 def estimate(model: Any, batch_size: int = 32, *, x: Any = None, budget: Size | None = None) -> Estimate:
@@ -49,9 +51,9 @@ def estimate_built(model: Any, batch_size: int, x: Any, y: Any, budget: int | No
     """The same for a model that may be changed: its optimizer is built, and its variables may have no memory."""
     tries = [batch.specs() for batch in batches(model, x, y)]
     step = _trace(model, tries)
-    notes = [*step.graph_for(0).notes, *([EAGER_NOTE] if model.run_eagerly else [])]
+    notes = [*step.graph_for(0).notes, *_doubts(model)]
     return from_forecast(
-        Forecast(step.graph_for, doubt=EAGER_DOUBT if model.run_eagerly else 1.0),
+        Forecast(step.graph_for, doubt=_doubt(model)),
         batch_size,
         model_name=model.name,
         output_shapes=step.output_shapes,
@@ -75,6 +77,11 @@ def estimate_target(
     return rendered
 
 
+def calibrate(on_progress: Callable[[str], None] | None = None) -> None:
+    """Measure in a child what this machine's kernels take, and keep it for later estimates."""
+    device.run_in_child("memfit.estimation.job:calibrate", None, on_progress=on_progress)
+
+
 def _trace(model: Any, tries: list[Batch]) -> engines.TracedStep:
     names = LayerNames(model)
     *earlier, last = tries
@@ -89,6 +96,16 @@ def _trace(model: Any, tries: list[Batch]) -> engines.TracedStep:
         raise
     except Exception as error:
         raise BadInput(f"the model's training step cannot be traced: {_reason(error, names)}") from error
+
+
+def _doubts(model: Any) -> list[str]:
+    notes = [EAGER_NOTE] if model.run_eagerly else []
+    return notes if engines.current().calibrated() else [*notes, UNCALIBRATED_NOTE]
+
+
+def _doubt(model: Any) -> float:
+    calibrated = 1.0 if engines.current().calibrated() else UNCALIBRATED_DOUBT
+    return calibrated * (EAGER_DOUBT if model.run_eagerly else 1.0)
 
 
 def _trace_one(model: Any, batch: Batch, names: LayerNames) -> engines.TracedStep:

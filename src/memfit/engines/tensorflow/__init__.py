@@ -22,6 +22,8 @@ from memfit.engines.tensorflow.unallocated import unallocated
 name = "tensorflow"
 
 __all__ = [
+    "calibrate",
+    "calibrated",
     "cautious_environment",
     "enforce",
     "environment",
@@ -43,3 +45,15 @@ def trace_step(model: Any, data: Any, owned: Callable[[], Iterable[Owned]], name
     from memfit.engines.tensorflow.step import traced  # imports TensorFlow
 
     return traced.trace_step(model, data, owned, names)
+
+
+def calibrate(progress: Callable[[str], None]) -> None:
+    from memfit.engines.tensorflow.step import probes  # imports TensorFlow
+
+    probes.calibrate(progress)
+
+
+def calibrated() -> bool:
+    from memfit.engines.tensorflow.step import calibration
+
+    return calibration.current() is not None

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
+from pathlib import Path
+
+
+def processor() -> str:
+    """The processor's name and instructions, as far as the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return "\n".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
 
 
 def threads() -> int:

@@ -5,24 +5,48 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from memfit.engines.tensorflow.step import einsum, machine
+from memfit.engines.tensorflow.step import calibration, einsum, machine
 from memfit.engines.tensorflow.step.kernels import Call, equation
 from memfit.engines.tensorflow.step.shapes import Shape
 
+CALIBRATED = frozenset(
+    f"Conv{space}D{part}"
+    for space, v in ((2, ""), (3, "V2"))
+    for part in ("", f"BackpropFilter{v}", f"BackpropInput{v}")
+)
 CONV_TARGET = 30 << 20  # bytes that Eigen's convolutions unfold at a time, whatever the machine
 
 Rule = Callable[[Call], "Callable[[int], list[int]] | None"]
 
 
 def temporaries(call: Call) -> Callable[[int], list[int]] | None:
+    """What the kernel of `call` takes beside its outputs, at each batch."""
+    known = calibration.current()
+    if known is not None and call.op in CALIBRATED:
+        measured = known.correction(call.op, features(call))
+        if measured is not None:
+            return lambda batch: [measured]
+    return _rule(call)
+
+
+def foretold(call: Call, batch: int) -> list[int]:
+    """The same by the rules alone."""
+    rule = _rule(call)
+    return rule(batch) if rule else []
+
+
+def features(call: Call) -> tuple[int, ...]:
+    """What tells one convolution from another, whatever the batch: taps, channels in and out, positions."""
+    filters = call.outputs[0] if "BackpropFilter" in call.op else call.inputs[1]
+    image = call.inputs[2] if "Backprop" in call.op else call.outputs[0]
+    return (math.prod(filters.dims[:-2]), *filters.dims[-2:], math.prod(image.dims[1:-1]))
+
+
+def _rule(call: Call) -> Callable[[int], list[int]] | None:
     if machine.onednn() and call.op in ONEDNN:
         return ONEDNN[call.op](call)
     rule = RULES.get(call.op)
     return rule(call) if rule else None
-
-
-def per_sample(dims: list[int], batch: int) -> int:
-    return math.prod(dims)
 
 
 def _conv_sizes(call: Call, filters: Shape, gradient: Shape) -> tuple[int, int, int, int]:

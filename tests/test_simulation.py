@@ -1,0 +1,118 @@
+"""The simulated allocator and executor, on graphs small enough to follow by hand."""
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from memfit.simulation.allocator import LARGEST_SLACK, Allocator, OutOfMemory
+from memfit.simulation.graph import Kind, Node, Size, StepGraph, Variable
+from memfit.simulation.holdings import at_peak
+from memfit.simulation.replay import Recording
+from memfit.simulation.simulate import simulate
+
+KIB, MIB = 2**10, 2**20
+
+
+def test_requests_are_rounded_to_256_bytes():
+    allocator = Allocator()
+    allocator.allocate(1)
+    allocator.allocate(257)
+    assert allocator.in_use == 256 + 512
+
+
+def test_a_free_chunk_is_handed_out_whole_unless_it_is_twice_the_request():
+    allocator = Allocator()
+    chunk = allocator.allocate(1000 * KIB)
+    assert allocator.in_use == 1000 * KIB, "the first region of 2 MiB is split"
+    allocator.allocate(1000 * KIB)
+    assert allocator.in_use == 2 * MIB, "what is left of it is not"
+    allocator.release(chunk)
+    assert allocator.allocate(600 * KIB) == chunk
+    assert allocator.in_use == 2 * MIB
+
+
+def test_a_chunk_with_too_much_slack_is_split():
+    allocator = Allocator()
+    chunk = allocator.allocate(430 * MIB)
+    assert allocator.in_use == 512 * MIB
+    allocator.release(chunk)
+    allocator.allocate(512 * MIB - LARGEST_SLACK)
+    assert allocator.in_use == 512 * MIB - LARGEST_SLACK
+
+
+def test_neighbours_that_are_free_become_one():
+    allocator = Allocator()
+    chunks = [allocator.allocate(256 * KIB) for _ in range(8)]
+    for chunk in chunks:
+        allocator.release(chunk)
+    assert allocator.in_use == 0
+    allocator.allocate(2 * MIB)
+    assert allocator.pool == 2 * MIB
+
+
+def test_a_limit_is_never_passed():
+    allocator = Allocator(limit=4 * MIB)
+    allocator.allocate(3 * MIB)
+    with pytest.raises(OutOfMemory):
+        allocator.allocate(2 * MIB)
+    assert allocator.in_use <= 4 * MIB
+
+
+def test_what_is_in_use_is_the_sum_of_what_was_not_given_back():
+    allocator, chance, live = Allocator(), random.Random(1), {}
+    for _ in range(2000):
+        if live and chance.random() < 0.5:
+            allocator.release(live.popitem()[0])
+        else:
+            address = allocator.allocate(chance.randint(1, 300_000))
+            live[address] = allocator.sizes[address]
+        assert allocator.in_use == sum(live.values())
+    spans = sorted((address, address + size) for address, size in live.items())
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+
+
+def chain(*kinds_and_forwards):
+    """An input of 1 MiB a sample, and operations of that size, each fed by the one before."""
+    size = Size(float(MIB), 1)
+    nodes = [Node("input", "_Arg", Kind.ARGUMENT, [], [], [size], expensive=False, variable=0)]
+    for index, forwards in enumerate(kinds_and_forwards):
+        owner = ("activations", f"layer_{index}")
+        nodes.append(Node(f"op_{index}", "Op", Kind.COMPUTE, [(index, 0)], [], [size], owner, forwards=forwards))
+    return StepGraph(nodes, [Variable("w", MIB, "weights", "layer_0")], [size])
+
+
+def test_a_chain_holds_an_input_and_an_output_at_a_time():
+    outcome = simulate(chain((), (), ()), batch=4)
+    assert outcome.requested == pytest.approx(1 * MIB + 4 * MIB + 2 * 4 * MIB, rel=0.01)
+
+
+def test_an_operation_that_takes_its_inputs_buffer_over_allocates_nothing():
+    outcome = simulate(chain((), ((0,),), ((0,),)), batch=4)
+    assert outcome.requested == pytest.approx(1 * MIB + 2 * 4 * MIB, rel=0.01)
+
+
+def test_who_holds_the_peak_is_told_by_kind_and_layer():
+    graph, log = chain((), ()), []
+    simulate(graph, batch=4, log=log)
+    held = at_peak(graph, log).by_owner
+    assert held["inputs", "(inputs)"] == 4 * MIB
+    assert held["weights", "layer_0"] >= MIB
+    assert held["activations", "layer_0"] == 4 * MIB
+    assert held["activations", "layer_1"] == 4 * MIB
+
+
+def test_the_recorded_order_replayed_at_another_batch_is_what_a_simulation_finds():
+    graph, log = chain((), (), ((0,),), ()), []
+    simulate(graph, batch=4, log=log)
+    recording = Recording(graph, 4, log)
+    for batch in (1, 4, 7, 64):
+        assert recording.at(batch).requested == pytest.approx(simulate(graph, batch).requested, rel=0.01)
+
+
+def test_a_limit_below_the_need_is_out_of_memory():
+    graph = chain((), (), ())
+    need = simulate(graph, batch=8).peak
+    simulate(graph, batch=8, limit=need + 4 * MIB)
+    with pytest.raises(OutOfMemory):
+        simulate(graph, batch=8, limit=need // 2)
