@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ENGINE := $(if $(filter Linux-x86_64,$(shell uname -sm | tr ' ' -)),tensorflow-cpu,tensorflow)
 
-.PHONY: demo test quick check clean
+.PHONY: demo test quick check bench-estimate clean
 
 demo: $(READY)
 	$(BIN)/memfit demo
@@ -16,9 +16,12 @@ test: $(READY) check
 quick: $(READY) check
 	$(BIN)/python -m pytest -m "not real"
 
+bench-estimate: $(READY)
+	$(BIN)/python -m benchmarks.estimate --output docs/estimate-benchmark.md
+
 check: $(READY)
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
 $(READY): pyproject.toml constraints.txt

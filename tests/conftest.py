@@ -11,6 +11,21 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ["NO_COLOR"] = "1"
 
 ZOO = Path(__file__).with_name("zoo.py")
+MODELS = [
+    "cnn",
+    "residual",
+    "lstm",
+    "transformer",
+    "embedding",
+    "many_inputs_and_outputs",
+    "subclassed",
+    "custom_step",
+    "two_optimizers",
+    "eager",
+    "words_and_numbers",
+    "bfloat16",
+    "compiled_by_xla",
+]
 
 
 @pytest.fixture

@@ -2,27 +2,11 @@
 
 import pytest
 
-from conftest import ZOO
+from conftest import MODELS, ZOO
 from memfit.measurement.run import measure_target
 from memfit.models.target import Target
 
 pytestmark = pytest.mark.real
-
-MODELS = [
-    "cnn",
-    "residual",
-    "lstm",
-    "transformer",
-    "embedding",
-    "many_inputs_and_outputs",
-    "subclassed",
-    "custom_step",
-    "two_optimizers",
-    "eager",
-    "words_and_numbers",
-    "bfloat16",
-    "compiled_by_xla",
-]
 
 
 @pytest.mark.parametrize("name", MODELS)
