@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
 from benchmarks.comparison import estimate
+from benchmarks.limits import TOO_MUCH_MORE
 from benchmarks.registry import Case
 from benchmarks.truth import MIB, limited
 
@@ -24,6 +26,10 @@ class Search:
     estimated_batch: int
     estimated_seconds: float
     slowest_other_batch_seconds: float
+
+    @property
+    def right(self) -> bool:
+        return self.estimated_batch <= self.searched_batch < math.ceil(self.estimated_batch * TOO_MUCH_MORE)
 
     @property
     def speedup(self) -> float:
