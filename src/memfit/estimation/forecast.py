@@ -19,7 +19,7 @@ SEEDS = 3
 EXPLORED = 9  # further orders, with less regular timing, that only the bound looks at
 FEW_EXECUTIONS = 3200
 MANY_EXECUTIONS = 15000  # a long loop: one simulation takes as long as it takes
-MARGIN = 1.115
+MARGIN = 1.14
 CLIMB = (15, 10, 5, 2)  # percent
 SAFE = 0.96  # of a budget, so that the largest batch trains in every order that a real run may take
 UNKNOWN = 0.05  # more where sizes could not be inferred
@@ -132,14 +132,14 @@ class Forecast:
 
 
 def _explore(graph: StepGraph, batch: int) -> list[Outcome]:
-    return [simulate(graph, batch, seed=100 + k, jitter=1.5 + k / 4) for k in range(EXPLORED)]
+    return [simulate(graph, batch, seed=100 + k, jitter=1.15 + k / 20) for k in range(EXPLORED)]
 
 
 def _bound(runs: list[Outcome], held: Holdings) -> int:
     """The highest simulated peak with a margin, or the largest block handed out with as much slack again."""
     highest = max(run.peak for run in runs)
     slack = max(run.requested for run in runs) + held.largest
-    return round(max(highest * MARGIN, min(slack, highest * 1.13)))
+    return round(max(highest * MARGIN, min(slack, highest * 1.15)))
 
 
 def _figures(peak: int, requested: int, upper: int, held: Holdings) -> Figures:

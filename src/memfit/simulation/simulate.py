@@ -31,7 +31,7 @@ def simulate(
     *,
     steps: int = 3,
     seed: int = 0,
-    jitter: float = 1.5,
+    jitter: float = 1.15,
     limit: int = UNLIMITED,
     log: list[Event] | None = None,
 ) -> Outcome:
