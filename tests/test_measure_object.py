@@ -26,6 +26,16 @@ class Scale(layers.Layer):
         return super().get_config() | {"factor": self.factor}
 
 
+class Offset(layers.Layer):
+    """The user's own `build`, which Keras wraps and keeps on the object."""
+
+    def build(self, shape):
+        self.offset = self.add_weight((shape[-1],))
+
+    def call(self, x):
+        return x + self.offset
+
+
 class Secretive(layers.Layer):
     """Its argument cannot be put into a configuration."""
 
@@ -59,6 +69,7 @@ def test_custom_layers_and_losses_are_measured():
     "make",
     [
         lambda: dense(Scale(3.0)),
+        lambda: dense(Offset()),
         lambda: dense(optimizer=keras.optimizers.AdamW(1e-4, clipnorm=1.0, use_ema=True)),
         lambda: dense(optimizer=keras.optimizers.SGD(keras.optimizers.schedules.CosineDecay(0.1, 100), momentum=0.9)),
         lambda: dense(loss=keras.losses.Huber(delta=0.3), metrics=[keras.metrics.MeanAbsoluteError(name="mine")]),

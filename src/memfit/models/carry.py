@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import cloudpickle
@@ -45,18 +46,16 @@ def unpack(parcel: Parcel) -> Any:
     import keras
 
     _set_globals(parcel.globals)
-    customs = cloudpickle.loads(parcel.custom_objects)
-    with keras.saving.custom_object_scope(customs):
-        try:
+    try:
+        customs = cloudpickle.loads(parcel.custom_objects)
+        with keras.saving.custom_object_scope(customs):
             model = keras.saving.deserialize_keras_object(parcel.config, custom_objects=customs, safe_mode=False)
             if parcel.build_config and not model.built:
                 model.build_from_config(parcel.build_config)
             with _unsafe():
                 model.compile_from_config(parcel.compile_config)
-        except Exception as error:
-            raise BadInput(
-                f"the model cannot be rebuilt in a child process: {_first_line(error)}; {_REMEDY}"
-            ) from error
+    except Exception as error:
+        raise BadInput(f"the model cannot be rebuilt in a child process: {_first_line(error)}; {_REMEDY}") from error
     if parcel.variables and _signature(model) != parcel.variables:
         raise BadInput(f"the model came out different in the child process: {_difference(parcel, model)}; {_REMEDY}")
     return model
@@ -105,7 +104,7 @@ def _configs(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _custom_parts(model: Any) -> list[Any]:
     """The user's own classes and functions that the model is made of."""
-    values = [value for layer in model._flatten_layers() for value in (layer, *vars(layer).values())]
+    values = [value for layer in model._flatten_layers() for value in (layer, *_attributes(layer))]
     values += optimizers(model)
     if model.compiled:
         values += flatten(dict(model._compile_config.config))
@@ -113,9 +112,14 @@ def _custom_parts(model: Any) -> list[Any]:
     return list({id(part): part for part in parts if part is not None}.values())
 
 
+def _attributes(layer: Any) -> list[Any]:
+    """What a layer holds, but for its own methods, which Keras wraps and keeps on the object."""
+    return [value for name, value in vars(layer).items() if not hasattr(type(layer), name)]
+
+
 def _custom(value: Any) -> Any:
     """The class or function behind `value`, where it is not Keras's or Python's own."""
-    kind = value if hasattr(value, "__name__") and callable(value) else type(value)
+    kind = value if isinstance(value, FunctionType | type) else type(value)
     module = getattr(kind, "__module__", None) or "builtins"
     own = module.split(".")[0] in ("keras", "builtins", "numpy", "tensorflow", "collections")
     useful = hasattr(kind, "get_config") or (kind is value and not isinstance(value, type))
