@@ -23,7 +23,7 @@ MARGIN = 1.14
 CLIMB = (15, 10, 5, 2)  # percent
 SAFE = 0.96  # of a budget, so that the largest batch trains in every order that a real run may take
 UNKNOWN = 0.05  # more where sizes could not be inferred
-CONFIDENCE = "the bound holds in about 99 of 100 cases"
+CONFIDENCE = "no real peak of the benchmark was above this bound"
 
 
 @dataclass(frozen=True)
