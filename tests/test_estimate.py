@@ -171,4 +171,6 @@ def test_an_estimate_of_an_object_leaves_it_as_it_was_and_answers_for_every_batc
         "    except memfit.UsageError:\n"
         "        pass\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(ZOO.parent)], check=True, env=os.environ)
+    command = [sys.executable, "-c", code, str(ZOO.parent)]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
