@@ -92,7 +92,7 @@ class TracedStep(Protocol):
 
     output_shapes: dict[str, str]
 
-    def graph_for(self, requested: int) -> StepGraph: ...
+    def graph_for(self, batch: int) -> StepGraph: ...
 
 
 class Engine(Protocol):

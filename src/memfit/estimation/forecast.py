@@ -39,23 +39,24 @@ class Figures:
 
 @dataclass
 class Forecast:
-    """`graph_for` gives the graph that the engine runs when a step asks for so many bytes; `doubt` widens the bound."""
+    """`graph_for` gives the graph that the engine runs for a batch; `doubt` widens the bound."""
 
     graph_for: Callable[[int], StepGraph]
     doubt: float = 1.0
     _figures: dict[int, Figures] = field(default_factory=dict)
-    _recordings: dict[int, Recording] = field(default_factory=dict)
+    _recordings: list[Recording] = field(default_factory=list)
 
     confidence = CONFIDENCE
 
     def at(self, batch: int) -> Figures:
-        """Simulated for the first batch that is asked for; for others the order that was recorded is replayed."""
+        """Simulated for the first batch that runs a graph; for others the order that was recorded is replayed."""
         if batch not in self._figures:
-            self._figures[batch] = self._replayed(batch) if self._recordings else self._simulated(batch)
+            recording = self._nearest(batch)
+            self._figures[batch] = _replayed(recording, batch) if recording else self._simulated(batch)
         return self._figures[batch]
 
     def upper(self, batch: int) -> int:
-        unknown = 1.0 + UNKNOWN * bool(self.graph_for(0).notes)
+        unknown = 1.0 + UNKNOWN * bool(self.graph_for(batch).notes)
         return round(self.at(batch).upper * self.doubt * unknown)
 
     def needs(self, batch: int) -> int:
@@ -69,7 +70,7 @@ class Forecast:
 
     def fits(self, batch: int, budget: int, *, orders: int = 1) -> bool:
         """Do the simulated steps run under `budget`, in each of so many orders?"""
-        graph = self._graph(batch)
+        graph = self.graph_for(batch)
         try:
             for seed in range(orders):
                 simulate(graph, batch, steps=2, seed=seed, limit=budget)
@@ -106,29 +107,29 @@ class Forecast:
             low, high = (middle, high) if self.at(middle).peak < budget else (low, middle)
         return low
 
-    def _graph(self, batch: int) -> StepGraph:
-        if self._recordings:
-            return self.graph_for(self.at(batch).requested)
-        return self.graph_for(simulate(self.graph_for(0), batch, steps=1).requested)
-
     def _simulated(self, batch: int) -> Figures:
-        graph = self._graph(batch)
+        graph = self.graph_for(batch)
         logs: list[list[Event]] = [[]]
         runs = [simulate(graph, batch, log=logs[0])]
         while len(runs) < SEEDS and runs[0].executed < MANY_EXECUTIONS:
             logs.append([])
             runs.append(simulate(graph, batch, seed=len(runs), log=logs[-1]))
         middle = sorted(range(len(runs)), key=lambda k: runs[k].peak)[len(runs) // 2]
-        self._recordings[batch] = Recording(graph, batch, logs[middle])
+        self._recordings.append(Recording(graph, batch, logs[middle]))
         held = at_peak(graph, logs[middle])
         others = _explore(graph, batch) if runs[0].executed < FEW_EXECUTIONS else []
         requested = round(statistics.median(run.requested for run in runs))
         return _figures(runs[middle].peak, requested, _bound([*runs, *others], held), held)
 
-    def _replayed(self, batch: int) -> Figures:
-        _, recording = min(self._recordings.items(), key=lambda item: abs(item[0] - batch))
-        found = recording.at(batch)
-        return _figures(found.peak, found.requested, round(found.peak * MARGIN * 1.03), found.held)
+    def _nearest(self, batch: int) -> Recording | None:
+        graph = self.graph_for(batch)
+        same = [recording for recording in self._recordings if recording.graph is graph]
+        return min(same, key=lambda recording: abs(recording.batch - batch), default=None)
+
+
+def _replayed(recording: Recording, batch: int) -> Figures:
+    found = recording.at(batch)
+    return _figures(found.peak, found.requested, round(found.peak * MARGIN * 1.03), found.held)
 
 
 def _explore(graph: StepGraph, batch: int) -> list[Outcome]:

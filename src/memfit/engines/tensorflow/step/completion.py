@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import tensorflow as tf
+
 from memfit.engines.tensorflow.step import kernels
 from memfit.engines.tensorflow.step.shapes import HANDLES, Shape, from_property
 from memfit.engines.tensorflow.step.trace import Traced
@@ -22,6 +24,9 @@ SHAPED_BY = {
     "DepthwiseConv2dNativeBackpropInput": 0,
     "DepthwiseConv2dNativeBackpropFilter": 1,
 }
+
+
+REDUCTIONS = {"Sum", "Mean", "Max", "Min", "Prod", "All", "Any"}
 
 
 class Shapes:
@@ -69,6 +74,8 @@ class Shapes:
         largest = max(same, key=lambda s: s.elements)
         if node.op in ("MatMul", "_FusedMatMul"):
             return self.product(node, shape)
+        if node.op in REDUCTIONS:
+            return self.reduced(node, shape)
         return replace(shape, dims=largest.dims, known=True)
 
     def described(self, node: Any, shape: Shape) -> Shape:
@@ -107,6 +114,16 @@ class Shapes:
             whole = self.shape(source.input[0])
             return replace(whole, dims=whole.dims[1:])
         return None
+
+    def reduced(self, node: Any, shape: Shape) -> Shape:
+        whole, axes = self.shape(node.input[0]), self.by_name.get(base(node.input[1]))
+        if not whole.known or axes is None or axes.op != "Const":
+            return shape
+        rank = len(whole.dims)
+        gone = {int(axis) % rank for axis in tf.make_ndarray(axes.attr["value"].tensor).reshape(-1)} if rank else set()
+        kept = node.attr["keep_dims"].b
+        dims = tuple(1 if k in gone else d for k, d in enumerate(whole.dims) if kept or k not in gone)
+        return replace(shape, dims=dims, known=True)
 
     def product(self, node: Any, shape: Shape) -> Shape:
         a, b = self.input_shapes(node)[:2]

@@ -46,6 +46,7 @@ PRIMES = (
     199,
 )
 INPUT = "memfit_input"
+CAPTURED = "memfit_captured"
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 CPU_MEMORY = 256 << 20  # bytes that Grappler takes a CPU to have; past 80 % of them it sums gradients in place
 
@@ -67,11 +68,14 @@ class StandIn:
 
 @dataclass
 class Traced:
+    """`captured`: variables, and tensors made outside the step. `alive`: what Grappler expects to be held at most."""
+
     nodes: list[Any]
     shapes: dict[str, list[Any]]
     arguments: list[Any]
-    variables: dict[str, Any]
+    captured: dict[str, Any]
     stand_in: StandIn
+    alive: list[tuple[str, int]]
 
 
 def with_batch(specs: Any, batch: int) -> Any:
@@ -113,14 +117,16 @@ def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:
     meta.collection_def["train_op"].node_list.value.extend(dict.fromkeys(keep))
     optimized = tf_optimizer.OptimizeGraph(rewriting(), meta, cluster=one_cpu(crowded))
     meta.graph_def.CopyFrom(optimized)
-    shapes = grappler_item.Item(meta, ignore_colocation=True).GetOpProperties()
-    return Traced(list(optimized.node), shapes, arguments, captured, stand_in)
+    item = grappler_item.Item(meta, ignore_colocation=True)
+    _, alive = one_cpu(crowded=False).DeterminePeakMemoryUsage(item).get(CPU, (0, ()))
+    tensors = [(name, port) for name, port, *_ in alive]
+    return Traced(list(optimized.node), item.GetOpProperties(), arguments, captured, stand_in, tensors)
 
 
 def split_inputs(graph: Any) -> tuple[dict[str, Any], list[Any]]:
-    """Captured variables by placeholder name, and the tensors that each step is called with."""
+    """What the step captures, by placeholder name, and the tensors that it is called with."""
     variables = {v.handle.ref(): v for v in graph.variables}
-    captured = {inner.op.name: variables.get(outer.ref()) for outer, inner in graph.captures}
+    captured = {inner.op.name: variables.get(outer.ref(), inner) for outer, inner in graph.captures}
     return captured, [t for t in graph.inputs if t.op.name not in captured]
 
 
@@ -148,14 +154,18 @@ def prepare(definition: Any, captured: dict[str, Any], arguments: dict[str, Any]
         node.device = CPU
         if node.op != "Placeholder":
             continue
-        if node.name in arguments:
-            spec = arguments[node.name]
-            source = definition.node.add(name=node.name + "/" + INPUT, device=CPU)
-            as_handle(source, spec.dtype, spec.shape)
-            as_read(node, spec.dtype, source.name)
-        elif captured.get(node.name) is not None:
-            variable = captured[node.name]
-            as_handle(node, variable.dtype, variable.shape)
+        fed: Any = arguments.get(node.name, captured.get(node.name))
+        if is_variable(fed):
+            as_handle(node, fed.dtype, fed.shape)
+        elif fed.dtype not in (tf.resource, tf.variant):
+            suffix = INPUT if node.name in arguments else CAPTURED
+            source = definition.node.add(name=f"{node.name}/{suffix}", device=CPU)
+            as_handle(source, fed.dtype, fed.shape)
+            as_read(node, fed.dtype, source.name)
+
+
+def is_variable(captured: Any) -> bool:
+    return hasattr(captured, "handle")
 
 
 def as_handle(node: Any, dtype: Any, shape: Any) -> None:

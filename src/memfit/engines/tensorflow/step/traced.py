@@ -18,14 +18,14 @@ from memfit.engines.tensorflow.step.convert import convert
 from memfit.engines.tensorflow.step.shapes import argument_size
 from memfit.engines.tensorflow.step.variables import describe_all
 from memfit.engines.tensorflow.unallocated import unallocated
-from memfit.simulation.graph import StepGraph
+from memfit.simulation.graph import Size, StepGraph
 
 CROWDED = int(0.8 * trace.CPU_MEMORY)
 
 
 @dataclass
 class TracedStep:
-    """Grappler rewrites sums of gradients once it takes the CPU's memory to be short: hence two graphs."""
+    """Grappler rewrites sums of gradients where it expects the CPU's memory to be short: hence two graphs."""
 
     concrete: Any
     stand_in: trace.StandIn
@@ -34,22 +34,34 @@ class TracedStep:
     compiled: bool
     output_shapes: dict[str, str]
 
-    def graph_for(self, requested: int) -> StepGraph:
-        """The graph that runs when the step asks for `requested` bytes at its highest moment."""
-        return self._crowded if requested > CROWDED else self._plain
+    def graph_for(self, batch: int) -> StepGraph:
+        """The graph that runs for a batch of this size."""
+        expected = sum(size.at(batch) for size in self._alive)
+        return self._crowded if expected > CROWDED else self._plain
 
     @functools.cached_property
     def _plain(self) -> StepGraph:
-        return self._compiled_graph() if self.compiled else self._graph(crowded=False)
+        return self._compiled_graph() if self.compiled else self._graph(self._traced)
 
     @functools.cached_property
     def _crowded(self) -> StepGraph:
         sums = any(node.op == "AddN" for node in self._plain.nodes)
-        return self._graph(crowded=True) if sums else self._plain
+        return self._graph(trace.optimize(self.concrete, self.stand_in, crowded=True)) if sums else self._plain
 
-    def _graph(self, *, crowded: bool) -> StepGraph:
-        traced = trace.optimize(self.concrete, self.stand_in, crowded)
-        variables, index_of = describe_all(self.owned, traced.variables)
+    @functools.cached_property
+    def _traced(self) -> trace.Traced:
+        return trace.optimize(self.concrete, self.stand_in)
+
+    @functools.cached_property
+    def _alive(self) -> list[Size]:
+        """What Grappler, which knows nothing of workspace or of reused buffers, expects to be held at most."""
+        if self.compiled:
+            return []
+        outputs = {node.name: node.outputs for node in self._plain.nodes}
+        return [outputs[name][port] for name, port in self._traced.alive if port < len(outputs.get(name, ()))]
+
+    def _graph(self, traced: trace.Traced) -> StepGraph:
+        variables, index_of = describe_all(self.owned, traced.captured)
         return convert(traced, variables, index_of, lambda op: purpose(op, self.names))
 
     def _compiled_graph(self) -> StepGraph:

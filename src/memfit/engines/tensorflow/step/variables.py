@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from memfit.engines import Owned
+from memfit.engines.tensorflow.step.trace import CAPTURED, is_variable
 from memfit.engines.tensorflow.unallocated import initializer_of
 from memfit.simulation.graph import Variable
 
@@ -17,20 +18,29 @@ _TEMPORARIES = {"OrthogonalInitializer": 4, "Orthogonal": 4, "Identity": 1, "Ide
 
 
 def describe_all(owned: Iterable[Owned], captured: dict[str, Any]) -> tuple[list[Variable], dict[str, int]]:
-    """Every variable, and for each placeholder of the traced step the index of the variable that it stands for."""
+    """Every variable, and the index of each by the name that its handle has in the traced step.
+
+    A tensor that was made outside the step, such as a table of positions, is held like a variable.
+    """
     known = list(owned)
     variables = [describe(one) for one in known]
     place = {o.variable.value.handle.ref(): k for k, o in enumerate(known) if hasattr(o.variable.value, "handle")}
     index = {}
     for name, raw in captured.items():
-        if raw is None:
+        if not is_variable(raw):
+            index[f"{name}/{CAPTURED}"] = len(variables)
+            variables.append(_unowned(raw, "other"))
             continue
         key = raw.handle.ref()
         if key not in place:
             place[key] = len(variables)
-            variables.append(Variable(raw.name, raw.shape.num_elements() * raw.dtype.size, "weights"))
+            variables.append(_unowned(raw, "weights"))
         index[name] = place[key]
     return variables, index
+
+
+def _unowned(raw: Any, kind: str) -> Variable:
+    return Variable(raw.name, (raw.shape.num_elements() or 0) * raw.dtype.size, kind)
 
 
 def describe(owned: Owned) -> Variable:
