@@ -20,6 +20,7 @@ RANKS = [
     {"scripts"},
     {"models"},
     {"measurement", "estimation"},
+    {"training"},
     {"demo"},
     {"cli"},
     {"__init__"},
@@ -85,8 +86,11 @@ def test_the_public_names_are_these():
         "Failure",
         "Measurement",
         "MemfitError",
+        "RunRecord",
         "UsageError",
         "estimate",
+        "fit",
+        "guard",
         "measure",
     ]
     assert all(getattr(memfit, name).__name__ == name for name in memfit.__all__)

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from memfit.estimation.run import estimate
     from memfit.measurement.result import Measurement
     from memfit.measurement.run import measure
+    from memfit.training.fit import fit
+    from memfit.training.guard import guard
+    from memfit.training.record import RunRecord
 
 __version__ = "0.1.0"
 
@@ -20,9 +23,12 @@ _HOMES = {
     "Estimate": "memfit.estimation.result",
     "Failure": "memfit.errors",
     "Measurement": "memfit.measurement.result",
+    "RunRecord": "memfit.training.record",
     "MemfitError": "memfit.errors",
     "UsageError": "memfit.errors",
     "estimate": "memfit.estimation.run",
+    "fit": "memfit.training.fit",
+    "guard": "memfit.training.guard",
     "measure": "memfit.measurement.run",
 }
 
@@ -35,8 +41,11 @@ __all__ = [
     "Failure",
     "Measurement",
     "MemfitError",
+    "RunRecord",
     "UsageError",
     "estimate",
+    "fit",
+    "guard",
     "measure",
 ]
 

@@ -1,6 +1,7 @@
 """TensorFlow: its allocator as a virtual device, its profiler as the recorder, its graphs for the estimate."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from memfit.engines import Owned, TracedStep
@@ -28,6 +29,7 @@ __all__ = [
     "enforce",
     "environment",
     "facts",
+    "guarding",
     "is_out_of_memory",
     "layer_of_failure",
     "name",
@@ -45,6 +47,14 @@ def trace_step(model: Any, data: Any, owned: Callable[[], Iterable[Owned]], name
     from memfit.engines.tensorflow.step import traced  # imports TensorFlow
 
     return traced.trace_step(model, data, owned, names)
+
+
+@contextmanager
+def guarding(guard: Any) -> Iterator[None]:
+    from memfit.engines.tensorflow.training import trainer  # imports TensorFlow
+
+    with trainer.guarding(guard):
+        yield
 
 
 def calibrate(progress: Callable[[str], None]) -> None:

@@ -1,0 +1,125 @@
+"""What Keras's loop calls for each batch: the step, on the whole batch or in parts, as the keeper says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+from keras.src import tree
+from keras.src.backend.tensorflow.trainer import reduce_per_replica
+from keras.src.optimizers.base_optimizer import BaseOptimizer
+
+from memfit.engines.tensorflow.training import parts
+from memfit.engines.tensorflow.training.setting import Setting
+from memfit.engines.tensorflow.training.split import CannotSplit, Split
+from memfit.engines.tensorflow.training.whole import PartlyWritten, Whole
+
+
+@dataclass
+class Batch:
+    """One batch of a model's, for the keeper to run in as many parts as it takes."""
+
+    kind: str
+    model: Any
+    data: Any
+    samples: int | None
+    spec: Any
+    whole: Any
+    split: Any
+
+    def run(self, count: int) -> Any:
+        return self.whole(self.data, self.spec) if count == 1 else self.split(self.data, count, self.spec)
+
+    def why_not(self, error: BaseException) -> str | None:
+        if isinstance(error, CannotSplit):
+            return str(error)
+        if isinstance(error, PartlyWritten):
+            return "memory ran out while the optimizer was writing, so the weights are those of half a step"
+        return None
+
+
+class Stepping:
+    """Stands in for a model's `train_function` or `test_function`."""
+
+    def __init__(self, model: Any, kind: str, original: Any, keepers: list[Any]) -> None:
+        setting = _setting(model, kind)
+        self._model, self._kind, self._original, self._keepers = model, kind, original, keepers
+        self._whole, self._split = Whole(setting), Split(setting)
+
+    def __call__(self, iterator: Any) -> Any:
+        outputs = None
+        spec = _spec(iterator)
+        for executed in range(self._model.steps_per_execution):
+            try:
+                data = iterator.get_next() if spec is not None else next(iterator)
+            except (StopIteration, tf.errors.OutOfRangeError):
+                if executed == 0:
+                    raise
+                break
+            outputs = self._run(data, spec)
+        return outputs
+
+    def _run(self, data: Any, spec: Any) -> Any:
+        data = parts.without_optionals(parts.as_tensors(data) if spec is None else data)
+        batch = Batch(self._kind, self._model, data, parts.samples(data), spec, self._whole, self._split)
+        return self._keepers[-1].run(batch)
+
+
+class Predicting:
+    """Stands in for a model's `predict_function`, which takes a list of batches."""
+
+    def __init__(self, model: Any, kind: str, original: Any, keepers: list[Any]) -> None:
+        self._model, self._kind, self._original, self._keepers = model, kind, original, keepers
+
+    def __call__(self, batches: Any) -> Any:
+        return parts.join([self._run(data) for data in batches]) if len(batches) > 1 else self._run(batches[0])
+
+    def _run(self, data: Any) -> Any:
+        batch = Batch(self._kind, self._model, data, parts.samples(data), None, self._whole, self._split)
+        return self._keepers[-1].run(batch)
+
+    def _whole(self, data: Any, spec: Any) -> Any:
+        return self._original([data])
+
+    def _split(self, data: Any, count: int, spec: Any) -> Any:
+        if self._model.distribute_strategy.num_replicas_in_sync > 1:
+            raise CannotSplit("it is spread over several replicas")
+        total = parts.samples(data)
+        assert total is not None
+        ranges = parts.bounds(total, count)
+        return parts.join([self._original([parts.piece(data, low, high)]) for low, high in ranges])
+
+
+def _setting(model: Any, kind: str) -> Setting:
+    strategy = model.distribute_strategy
+    step = model.train_step if kind == "train" else model.test_step
+    traced = hasattr(step, "python_function")
+    return Setting(
+        step=step.python_function if traced else step,
+        variables=lambda: _variables(model),
+        metrics=lambda: model.metrics_variables,
+        ran_out=_ran_out,
+        eager=model.run_eagerly,
+        jit=model.jit_compile,
+        autograph=traced,
+        strategy=strategy,
+        reduce=lambda outputs: reduce_per_replica(outputs, strategy, reduction="auto"),
+    )
+
+
+def _ran_out(error: BaseException) -> bool:
+    return isinstance(error, MemoryError | tf.errors.ResourceExhaustedError | tf.errors.InternalError)
+
+
+def _variables(model: Any) -> list[Any]:
+    optimizers = [value for value in vars(model).values() if isinstance(value, BaseOptimizer)]
+    found = [*model.variables, *model.metrics_variables, *(v for o in optimizers for v in o.variables)]
+    return list({id(variable): variable for variable in found}.values())
+
+
+def _spec(iterator: Any) -> Any:
+    if isinstance(iterator, tf.data.Iterator | tf.distribute.DistributedIterator):
+        spec = iterator.element_spec
+        return tree.map_structure(lambda s: None if isinstance(s, tf.OptionalSpec) else s, spec)
+    return None

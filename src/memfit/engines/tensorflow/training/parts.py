@@ -1,0 +1,71 @@
+"""A batch and its parts."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from keras.src import tree
+
+
+def without_optionals(data: Any) -> Any:
+    """Keras packs what is missing from a batch as an empty `Optional`."""
+    return tree.map_structure(lambda leaf: None if isinstance(leaf, tf.experimental.Optional) else leaf, data)
+
+
+def as_tensors(data: Any) -> Any:
+    return tree.map_structure(lambda leaf: tf.convert_to_tensor(leaf) if isinstance(leaf, np.ndarray) else leaf, data)
+
+
+def samples(data: Any) -> int | None:
+    """How many samples a batch has; None where its parts do not agree, so that it cannot be split."""
+    sizes = {_length(leaf) for leaf in tree.flatten(data) if leaf is not None} - {None}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def bounds(count: int, parts: int) -> list[tuple[int, int]]:
+    """`parts` ranges over `count` samples, as even as can be."""
+    cuts = [part * count // parts for part in range(parts + 1)]
+    return list(itertools.pairwise(cuts))
+
+
+def piece(data: Any, low: int, high: int) -> Any:
+    return tree.map_structure(lambda leaf: leaf if _length(leaf) is None else _cut(leaf, low, high), data)
+
+
+def open_spec(data: Any) -> Any:
+    """Specs of `data` with any number of samples."""
+    return tree.map_structure(_open, data)
+
+
+def _open(leaf: Any) -> Any:
+    if type(leaf).__name__ == "EagerTensor" and leaf.shape.rank:
+        return tf.TensorSpec([None, *leaf.shape[1:]], leaf.dtype)
+    return leaf
+
+
+def join(pieces: list[Any]) -> Any:
+    """Outputs of the parts as the output of the whole."""
+    return tree.map_structure(_concatenated, *pieces)
+
+
+def _concatenated(*leaves: Any) -> Any:
+    if isinstance(leaves[0], tf.SparseTensor):
+        return tf.sparse.concat(0, list(leaves))
+    return tf.concat(leaves, 0) if len(leaves[0].shape) else leaves[-1]
+
+
+def _length(leaf: Any) -> int | None:
+    shape = getattr(leaf, "shape", None)
+    if shape is None or len(shape) == 0:
+        return None
+    return int(leaf.nrows()) if isinstance(leaf, tf.RaggedTensor) else shape[0]
+
+
+def _cut(leaf: Any, low: int, high: int) -> Any:
+    if isinstance(leaf, tf.SparseTensor):
+        rest = [int(size) for size in leaf.shape[1:]]
+        return tf.sparse.slice(leaf, [low, *(0 for _ in rest)], [high - low, *rest])
+    return leaf[low:high]

@@ -1,0 +1,74 @@
+"""How much memory the device has left, asked for cheaply enough to be asked before each step."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from memfit.engines.tensorflow.allocator import device
+
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Room:
+    limit: int | None
+    live: int
+    peak: int
+
+
+def now() -> Room | None:
+    """The allocator's own figures; None where it keeps none, as on a CPU without a budget."""
+    try:
+        info = tf.config.experimental.get_memory_info(_device())
+    except ValueError:
+        return None
+    return Room(limit(), info["current"], info["peak"])
+
+
+def limit() -> int | None:
+    """The hard limit of the device's allocator, where one is known."""
+    if _device().startswith("GPU"):
+        return _gpu_limit()
+    if os.environ.get("TF_CPU_ALLOCATOR_USE_BFC") == "1":
+        return int(os.environ.get("TF_CPU_BFC_MEM_LIMIT_IN_MB", 64 * 1024)) * MIB
+    return None
+
+
+def short_of(wanted: int) -> bool:
+    """Is there a limit, and less than `wanted` bytes left below it?"""
+    room = now()
+    return room is not None and room.limit is not None and room.limit - room.live < wanted
+
+
+_known: dict[str, Any] = {}
+
+
+def _device() -> str:
+    if "device" not in _known:
+        _known["device"] = device()
+    name: str = _known["device"]
+    return name
+
+
+def _gpu_limit() -> int | None:
+    if "gpu" not in _known:
+        gpu = tf.config.list_physical_devices("GPU")[0]
+        configured = tf.config.get_logical_device_configuration(gpu)
+        limits = [c.memory_limit for c in configured or [] if c.memory_limit]
+        _known["gpu"] = limits[0] * MIB if limits else _physical_memory()
+    found: int | None = _known["gpu"]
+    return found
+
+
+def _physical_memory() -> int | None:
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+        return int(pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(0)).total)
+    except Exception:  # without NVIDIA's library nobody knows
+        return None

@@ -1,0 +1,306 @@
+"""The step on a batch in parts: the same update, in less memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import tensorflow as tf
+from keras.src import tree
+
+from memfit.engines.tensorflow.training import parts, room
+from memfit.engines.tensorflow.training.dependence import Dependence, Origin
+from memfit.engines.tensorflow.training.setting import Setting
+from memfit.engines.tensorflow.training.undo import Undo
+from memfit.engines.tensorflow.training.weighting import Measured, Share, counted
+from memfit.engines.tensorflow.training.whole import TEMPORARIES, own_optimizer
+from memfit.engines.tensorflow.training.withheld import Update, Withheld, withheld
+
+SEED = "seed_generator_state"
+DATA = Origin(data=True)
+
+
+class CannotSplit(Exception):
+    """The step cannot be run in parts; the text says why."""
+
+
+@dataclass
+class Applied:
+    """An optimizer's call, to be made with the sums of the parts' gradients (None: sparse ones, or none at all)."""
+
+    update: Update
+    round: int
+    sums: list[tf.Variable | None]
+
+
+class Split:
+    """Gradients of the parts are summed, then handed to the optimizer once.
+
+    State that the step carries on, such as metrics and random seeds, goes from part to part; what does not depend on
+    the data is written once. A step that uses weights it has itself updated is run in rounds, one for each update.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._functions: dict[int, Any] = {}
+        self._measure = setting.compiled(self._denominators)
+        self._apply: dict[int, Any] = {}
+        self._reset = setting.compiled(self._zero)
+        self._applied: dict[int, Applied] = {}
+        self._state: dict[int, tuple[Any, int]] = {}
+        self._averaged: list[tuple[bool, int]] = []
+        self._rounds = 1
+        self._losses = 0
+        self._update_needs: int | None = None
+        self._obstacle: str | None = None
+        self._learnt = False
+        self.random = False
+
+    def __call__(self, data: Any, count: int, spec: Any = None) -> Any:
+        """The step on `data`, in `count` parts. Whatever happens, a step that fails has changed nothing."""
+        total = parts.samples(data)
+        if total is None:
+            raise CannotSplit("its arrays differ in length")
+        ranges = parts.bounds(total, count)
+        self._prepare(parts.piece(data, *ranges[0]), spec)
+        undo = Undo(self._variables())
+        updated: Undo | None = None
+        try:
+            whole = self._measured(data, ranges)
+            outputs: Any = None
+            kept: list[tuple[Any, Any]] = []
+            for current in range(self._rounds):
+                if current:
+                    undo.restore()
+                found, sparse = self._run_round(current, data, ranges, total, whole)
+                outputs = found if outputs is None else self._chosen(current, found, outputs)
+                kept += [(v, v.value()) for v in self._raw_state(current)] if self._rounds > 1 else []
+                updated = updated or self._copied(current)
+                self._update(current, sparse)
+            for variable, value in kept:
+                variable.assign(value)
+        except BaseException:
+            undo.restore()
+            if updated is not None:
+                updated.restore()
+            raise
+        return outputs
+
+    # what a part does
+
+    def _part(self, current: int, piece: Any, fraction: Any, weight: Any, last: Any, whole: Any) -> Any:
+        share = Share(fraction, whole)
+        with counted(share), withheld() as held:
+            outputs = self._setting.step(piece)
+        found = self._dependence(held)
+        self._learn(held, found, share, outputs)
+        sparse = self._sum(held, found, current, weight)
+        self._carry_on(held, found, last)
+        return outputs, sparse
+
+    def _dependence(self, held: Withheld) -> Dependence | None:
+        if self._setting.eager:
+            if len(held.updates) > 1:
+                raise CannotSplit("it updates weights more than once and runs eagerly")
+            return None
+        graph = held.graph
+        captured = {inner.op.name for _, inner in graph.captures}
+        return Dependence(graph, [t for t in graph.inputs if t.op.name not in captured], held)
+
+    def _learn(self, held: Withheld, found: Dependence | None, share: Share, outputs: Any) -> None:
+        origin = _unknown if found is None else found.of
+        self._losses = len(share.own)
+        self._state = {id(v): (v, origin(value).round) for v, value in held.writes.values()}
+        leaves = [origin(leaf) for leaf in tree.flatten(outputs)]
+        self._averaged = [(not leaf.state, leaf.round) for leaf in leaves]
+        updates = [0 if found is None else found.round_of(k) for k in range(len(held.updates))]
+        rounds = [*updates, *(r for _, r in self._state.values()), *(leaf.round for leaf in leaves)]
+        self._rounds = 1 + max(rounds, default=0)
+        self._obstacle = None
+        if found is not None:
+            self.random = found.random
+            if found.writes_elsewhere:
+                self._obstacle = "it writes to variables that are not Keras's"
+        trained = {id(v) for update in held.updates for v in update.variables}
+        if any(id(v) in trained and origin(value).data for v, value in held.writes.values()):
+            self._obstacle = "it changes weights by itself, beside its optimizer"
+
+    def _sum(self, held: Withheld, found: Dependence | None, current: int, weight: Any) -> list[Any]:
+        """Add the gradients of this round to the sums. Sparse ones are handed back, to be joined."""
+        sparse = []
+        for k, update in enumerate(held.updates):
+            turn = 0 if found is None else found.round_of(k)
+            if k not in self._applied:
+                with tf.init_scope():
+                    pairs = zip(update.gradients, update.variables, strict=True)
+                    self._applied[k] = Applied(update, turn, [_sum_for(g, v) for g, v in pairs])
+            if turn != current:
+                continue
+            rows: list[Any] = []
+            for gradient, total in zip(update.gradients, self._applied[k].sums, strict=True):
+                if isinstance(gradient, tf.IndexedSlices):
+                    values = gradient.values * tf.cast(weight, gradient.values.dtype)
+                    rows.append((values, gradient.indices))
+                elif total is not None:
+                    total.assign_add(gradient * tf.cast(weight, gradient.dtype))
+            sparse.append(rows)
+        return sparse
+
+    def _carry_on(self, held: Withheld, found: Dependence | None, last: Any) -> None:
+        metrics = {id(v) for v in self._setting.metrics()}
+        once = []
+        for variable, value in held.writes.values():
+            carried = found is None or found.of(value).data or id(variable) in metrics or variable.name == SEED
+            if carried:
+                variable.assign(value)
+            else:
+                once.append((variable, value))
+        if once:
+            tf.cond(last, lambda: [v.assign(value) for v, value in once], lambda: [value for _, value in once])
+
+    # the whole of it
+
+    def _prepare(self, piece: Any, spec: Any) -> None:
+        if self._setting.eager:
+            self._try_out(piece)
+        elif not self._functions:
+            one = tf.TensorSpec([], tf.float64)
+            described = parts.open_spec(piece) if spec is None else spec
+            yes = tf.TensorSpec([], tf.bool)
+            self._function(0).get_concrete_function(described, one, one, yes, tf.TensorSpec([None], tf.float64))
+        if self._obstacle is not None:
+            raise CannotSplit(self._obstacle)
+
+    def _try_out(self, piece: Any) -> None:
+        """Without a graph, what a step does is known only once it has been run; here nothing of it is kept."""
+        if not self._learnt:
+            one = tf.constant(1.0, tf.float64)
+            share = Share(one, tf.ones((100,), tf.float64))
+            with counted(share), withheld() as held:
+                outputs = self._setting.step(piece)
+            self._learn(held, self._dependence(held), share, outputs)
+            self._learnt = True
+
+    def _function(self, current: int) -> Any:
+        if current not in self._functions:
+            self._functions[current] = self._setting.compiled(partial(self._part, current))
+        return self._functions[current]
+
+    def _run_round(
+        self, current: int, data: Any, ranges: list[tuple[int, int]], total: int, whole: Any
+    ) -> tuple[Any, list[Any]]:
+        outputs, sparse = [], []
+        self._reset()
+        for low, high in ranges:
+            fraction = tf.constant((high - low) / total, tf.float64)
+            last = tf.constant(high == total)
+            found, rows = self._function(current)(parts.piece(data, low, high), fraction, fraction, last, whole)
+            outputs.append(found)
+            sparse.append(rows)
+        weights = [(high - low) / total for low, high in ranges]
+        return self._merged(outputs, weights, ranges), tree.map_structure(lambda *rows: tf.concat(rows, 0), *sparse)
+
+    def _merged(self, outputs: list[Any], weights: list[float], ranges: list[tuple[int, int]]) -> Any:
+        """Results that read metrics are those of the last part; other single numbers are averaged by samples."""
+        leaves = [tree.flatten(output) for output in outputs]
+        merged = []
+        for index, values in enumerate(zip(*leaves, strict=True)):
+            averaged = self._averaged[index][0] if index < len(self._averaged) else False
+            merged.append(_merge(values, weights, ranges, averaged))
+        return tree.pack_sequence_as(outputs[0], merged)
+
+    def _chosen(self, current: int, new: Any, old: Any) -> Any:
+        pairs = zip(tree.flatten(new), tree.flatten(old), self._averaged, strict=True)
+        return tree.pack_sequence_as(new, [n if turn == current else o for n, o, (_, turn) in pairs])
+
+    def _measured(self, data: Any, ranges: list[tuple[int, int]]) -> Any:
+        whole = tf.zeros((self._losses,), tf.float64)
+        if self._losses:
+            for low, high in ranges:
+                whole += self._measure(parts.piece(data, low, high))
+        return whole
+
+    def _denominators(self, piece: Any) -> Any:
+        share = Share(tf.constant(1.0, tf.float64), None, wanted=self._losses)
+        try:
+            with counted(share), withheld():
+                self._setting.step(piece)
+        except Measured:
+            pass
+        return tf.stack(share.own)
+
+    def _zero(self) -> None:
+        for applied in self._applied.values():
+            for total in applied.sums:
+                if total is not None:
+                    total.assign(tf.zeros_like(total))
+
+    def _update(self, current: int, sparse: list[Any]) -> None:
+        if not any(applied.round == current for applied in self._applied.values()):
+            return
+        if current not in self._apply:
+            self._apply[current] = self._setting.compiled(partial(self._hand_over, current))
+        before = room.now()
+        self._apply[current](sparse)
+        after = room.now()
+        if before is not None and after is not None and after.peak > before.peak:
+            self._update_needs = after.peak - before.live
+
+    def _hand_over(self, current: int, sparse: list[Any]) -> None:
+        rows = iter(sparse)
+        for applied in self._applied.values():
+            if applied.round == current:
+                applied.update.apply(_gradients(applied, iter(next(rows))))
+
+    def _copied(self, current: int) -> Undo | None:
+        """The weights and the optimizer's variables, where its update might fail."""
+        updates = [applied.update for applied in self._applied.values() if applied.round >= current]
+        variables = [v for update in updates for v in [*update.variables, *update.optimizer.variables]]
+        weights = sum(total.shape.num_elements() * total.dtype.size for total in self._sums())
+        short = room.short_of(self._update_needs or TEMPORARIES * weights)
+        risky = self._rounds > 1 or short or not all(map(own_optimizer, updates))
+        return Undo(variables, on_host=short) if risky or self._setting.eager else None
+
+    def _sums(self) -> list[tf.Variable]:
+        return [total for applied in self._applied.values() for total in applied.sums if total is not None]
+
+    def _variables(self) -> list[Any]:
+        if self._setting.eager:
+            return self._setting.variables()
+        return [variable for variable, _ in self._state.values()]
+
+    def _raw_state(self, current: int) -> list[Any]:
+        return [variable._value for variable, turn in self._state.values() if turn == current]
+
+
+def _unknown(value: Any) -> Origin:
+    return DATA
+
+
+def _sum_for(gradient: Any, variable: Any) -> tf.Variable | None:
+    if gradient is None or isinstance(gradient, tf.IndexedSlices):
+        return None
+    return tf.Variable(tf.zeros(tuple(variable.shape), gradient.dtype), trainable=False, name="memfit_sum")
+
+
+def _gradients(applied: Applied, rows: Any) -> list[Any]:
+    gradients = []
+    for gradient, total, variable in zip(applied.update.gradients, applied.sums, applied.update.variables, strict=True):
+        if isinstance(gradient, tf.IndexedSlices):
+            values, indices = next(rows)
+            gradients.append(tf.IndexedSlices(values, indices, tf.constant(tuple(variable.shape), indices.dtype)))
+        else:
+            gradients.append(None if total is None else total.value())
+    return gradients
+
+
+def _merge(values: tuple[Any, ...], weights: list[float], ranges: list[tuple[int, int]], averaged: bool) -> Any:
+    first = values[0]
+    if not tf.is_tensor(first):
+        return values[-1]
+    if len(first.shape) and all(v.shape[0] == high - low for v, (low, high) in zip(values, ranges, strict=True)):
+        return tf.concat(values, 0)
+    if averaged and first.dtype.is_floating:
+        return tf.add_n([v * tf.cast(weight, v.dtype) for v, weight in zip(values, weights, strict=True)])
+    return values[-1]

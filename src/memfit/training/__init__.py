@@ -1,0 +1,1 @@
+"""Training that does not die of memory: `memfit.fit`, `memfit.guard`, `memfit.microbatch`."""

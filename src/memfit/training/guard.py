@@ -1,0 +1,55 @@
+"""`memfit.guard`: every `Model.fit` in a `with` block survives running out of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from memfit import engines
+from memfit.errors import CannotEnforce
+from memfit.sizes import Size, parse_size
+from memfit.training.arguments import prepare
+from memfit.training.keeper import Keeper
+from memfit.training.planning import largest_micro_batch
+from memfit.training.record import RunRecord
+from memfit.training.schedule import Schedule
+
+
+class Guarding:
+    """What the engine asks while a guard is in force."""
+
+    def __init__(self, budget: int | None, records: list[RunRecord]) -> None:
+        self.budget = budget
+        self.records = records
+
+    def prepare(self, model: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return prepare(model, method, args, kwargs)
+
+    def keeper(self, schedules: dict[str, Schedule]) -> Keeper:
+        """For one call of a model's method; what is learnt about its batches stays with the model."""
+        return Keeper(RunRecord(), schedules, self.budget, largest_micro_batch)
+
+    def finished(self, keeper: Keeper) -> None:
+        self.records.append(keeper.record)
+
+
+@contextmanager
+def guard(budget: Size | None = None) -> Iterator[list[RunRecord]]:
+    """In this block `Model.fit`, `evaluate` and `predict` do not die of memory, and their results stay the same.
+
+    A batch that does not fit is trained in micro-batches, with the update of the whole batch. The block's value is a
+    list that gets a `RunRecord` for each `fit`.
+
+    Args:
+        budget: A limit, such as `"8GiB"`. Where TensorFlow has not allocated yet its allocator enforces it; later,
+            micro-batches are chosen by it. Without one, what the device has is the limit.
+    """
+    limit = None if budget is None else parse_size(budget)
+    engine = engines.current()
+    if limit is not None:
+        with suppress(CannotEnforce):  # then the plan keeps to it
+            engine.enforce(limit)
+    records: list[RunRecord] = []
+    with engine.guarding(Guarding(limit, records)):
+        yield records

@@ -1,0 +1,53 @@
+"""How many micro-batches a batch is run in: more after running out, fewer again after a while without trouble."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PATIENCE = 50  # steps without trouble before fewer, larger micro-batches are tried
+IMPATIENCE = 4  # times longer after each try that failed
+
+
+@dataclass
+class Schedule:
+    """`largest` is the size that a micro-batch may have, None while there is no limit; `planned` where it began."""
+
+    largest: int | None = None
+    planned: int | None = None
+    patience: int = PATIENCE
+    calm: int = 0
+    trying: bool = False
+
+    def plan(self, largest: int | None) -> None:
+        self.largest = self.planned = largest
+
+    def parts(self, samples: int | None) -> int:
+        if samples is None or self.largest is None:
+            return 1
+        return max(1, -(-samples // self.largest))
+
+    def succeeded(self) -> None:
+        self.calm += 1
+        self.trying = self.trying and self.calm < PATIENCE
+
+    def shrink(self, samples: int, parts: int) -> bool:
+        """After running out: half the size. False where a single sample was too much."""
+        if self.trying:
+            self.patience *= IMPATIENCE
+        self.calm, self.trying = 0, False
+        if -(-samples // parts) <= 1:
+            return False
+        self.largest = max(1, -(-samples // (2 * parts)))
+        return True
+
+    def due_to_grow(self) -> bool:
+        return self.largest is not None and self.largest != self.planned and self.calm >= self.patience
+
+    def grow(self, samples: int) -> None:
+        """Twice the size, as far as was planned; a whole batch is no limit at all."""
+        assert self.largest is not None
+        larger = 2 * self.largest
+        if self.planned is not None:
+            larger = min(larger, self.planned)
+        self.largest = larger if larger < samples or self.planned is not None else None
+        self.calm, self.trying = 0, True
