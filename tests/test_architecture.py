@@ -21,6 +21,7 @@ RANKS = [
     {"models"},
     {"measurement", "estimation"},
     {"training"},
+    {"running"},
     {"demo"},
     {"cli"},
     {"__init__"},

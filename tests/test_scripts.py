@@ -1,5 +1,6 @@
 """A script that memfit runs cannot tell that it is not Python that runs it."""
 
+import importlib.util
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import pytest
 
 from memfit.errors import BadInput, UsageError
 from memfit.scripts import Script
+from memfit.scripts.imports import when_imported
 
 TELL = """\
 import sys
@@ -87,3 +89,16 @@ def test_what_cannot_be_run_is_said(tmp_path):
         Script("missing.py").check()
     with pytest.raises(BadInput, match="is a folder"):
         Script(str(tmp_path)).check()
+
+
+def test_what_waits_for_an_import_happens_after_it_and_once(tmp_path, monkeypatch):
+    (tmp_path / "awaited.py").write_text("ready = True")
+    monkeypatch.syspath_prepend(tmp_path)
+    seen = []
+    when_imported("awaited", lambda: seen.append(sys.modules["awaited"].ready))
+    assert importlib.util.find_spec("awaited") is not None
+    assert seen == []
+    awaited = importlib.import_module("awaited")
+    importlib.reload(awaited)
+    assert seen == [True]
+    assert type(awaited.__loader__).__name__ == "SourceFileLoader"

@@ -10,6 +10,7 @@ from memfit import engines
 from memfit.errors import CannotEnforce
 from memfit.sizes import Size, parse_size
 from memfit.training.arguments import prepare
+from memfit.training.feeding import too_large
 from memfit.training.keeper import Keeper
 from memfit.training.planning import largest_micro_batch
 from memfit.training.record import RunRecord
@@ -51,5 +52,5 @@ def guard(budget: Size | None = None) -> Iterator[list[RunRecord]]:
         with suppress(CannotEnforce):  # then the plan keeps to it
             engine.enforce(limit)
     records: list[RunRecord] = []
-    with engine.guarding(Guarding(limit, records)):
+    with engine.feeding_arrays(too_large(limit)), engine.guarding(Guarding(limit, records)):
         yield records

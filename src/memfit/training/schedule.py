@@ -10,8 +10,12 @@ IMPATIENCE = 4  # times longer after each try that failed
 
 @dataclass
 class Schedule:
-    """`largest` is the size that a micro-batch may have, None while there is no limit; `planned` where it began."""
+    """`largest` is the size that a micro-batch may have, None while there is no limit; `planned` where it began.
 
+    `least` is a number of parts that is never gone below: fewer have killed the process before.
+    """
+
+    least: int = 1
     largest: int | None = None
     planned: int | None = None
     patience: int = PATIENCE
@@ -22,9 +26,10 @@ class Schedule:
         self.largest = self.planned = largest
 
     def parts(self, samples: int | None) -> int:
-        if samples is None or self.largest is None:
+        if samples is None:
             return 1
-        return max(1, -(-samples // self.largest))
+        needed = 1 if self.largest is None else -(-samples // self.largest)
+        return max(1, needed, min(self.least, samples))
 
     def succeeded(self) -> None:
         self.calm += 1

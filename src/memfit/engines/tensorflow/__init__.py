@@ -29,6 +29,8 @@ __all__ = [
     "enforce",
     "environment",
     "facts",
+    "feeding_arrays",
+    "feeding_datasets",
     "guarding",
     "is_out_of_memory",
     "layer_of_failure",
@@ -47,6 +49,22 @@ def trace_step(model: Any, data: Any, owned: Callable[[], Iterable[Owned]], name
     from memfit.engines.tensorflow.step import traced  # imports TensorFlow
 
     return traced.trace_step(model, data, owned, names)
+
+
+@contextmanager
+def feeding_arrays(too_large: Callable[[int], bool]) -> Iterator[None]:
+    from memfit.engines.tensorflow import feeding  # imports TensorFlow
+
+    with feeding.arrays_by_slices(too_large):
+        yield
+
+
+@contextmanager
+def feeding_datasets(too_large: Callable[[int], bool]) -> Iterator[None]:
+    from memfit.engines.tensorflow import feeding  # imports TensorFlow
+
+    with feeding.datasets_by_slices(too_large):
+        yield
 
 
 @contextmanager

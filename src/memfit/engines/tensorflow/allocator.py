@@ -11,17 +11,19 @@ from memfit.errors import CannotEnforce
 MIB = 2**20
 
 
-def environment(budget: int | None) -> dict[str, str]:
+def environment(budget: int | None, *, logged: bool = True) -> dict[str, str]:
     """What must stand in the environment before TensorFlow first allocates.
 
     The CPU then uses the BFC allocator that GPUs use, with its limit, its statistics and its trace.
     The malloc threshold makes every NumPy batch be copied, as a GPU would, whatever its alignment.
+    What is `logged` at a failure says how full the allocator was.
     """
     settings = {
         "TF_CPU_ALLOCATOR_USE_BFC": "1",
         "MALLOC_MMAP_THRESHOLD_": "65536",
-        "TF_CPP_MIN_LOG_LEVEL": "0",
     }
+    if logged:
+        settings["TF_CPP_MIN_LOG_LEVEL"] = "0"
     if budget is not None:
         settings["TF_CPU_BFC_MEM_LIMIT_IN_MB"] = str(_whole_mebibytes(budget))
     return settings
@@ -84,7 +86,7 @@ def _whole_mebibytes(budget: int) -> int:
 
 
 def _in_force(budget: int | None) -> bool:
-    return all(os.environ.get(key) == value for key, value in environment(budget).items())
+    return all(os.environ.get(key) == value for key, value in environment(budget, logged=False).items())
 
 
 def _limit_gpus(budget: int) -> None:

@@ -1,0 +1,1 @@
+"""`memfit run`: an unmodified script, guarded from within and supervised from without."""
