@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ENGINE := $(if $(filter Linux-x86_64,$(shell uname -sm | tr ' ' -)),tensorflow-cpu,tensorflow)
 
-.PHONY: demo test quick check bench-estimate clean
+.PHONY: demo test quick check bench-estimate bench-train clean
 
 demo: $(READY)
 	$(BIN)/memfit demo
@@ -18,6 +18,9 @@ quick: $(READY) check
 
 bench-estimate: $(READY)
 	$(BIN)/python -m benchmarks.estimate --output docs/estimate-benchmark.md
+
+bench-train: $(READY)
+	$(BIN)/python -m benchmarks.train --output docs/train-benchmark.md
 
 check: $(READY)
 	$(BIN)/ruff check src tests benchmarks

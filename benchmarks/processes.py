@@ -36,10 +36,13 @@ class Outcome:
 
 
 def run_job(job: str, case: Case, batch: int, environment: dict[str, str], *questions: Any) -> Outcome:
-    arguments = [job, case.name, str(batch), *map(json.dumps, questions)]
+    return run("benchmarks.child", [job, case.name, str(batch), *map(json.dumps, questions)], environment)
+
+
+def run(module: str, arguments: list[str], environment: dict[str, str]) -> Outcome:
     started = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.child", *arguments],
+        [sys.executable, "-m", module, *arguments],
         cwd=ROOT,
         env=os.environ | QUIET | THREADS | environment,
         capture_output=True,

@@ -8,11 +8,15 @@ from memfit.models.structure import Spec, dtype_name, map_structure
 
 
 def guess_targets(model: Any, x: Any) -> list[Any]:
-    """Specs of targets to try in turn: one, unless nothing says what a custom step takes as `y`."""
+    """Specs of targets to try in turn: one, unless nothing says what a custom step or loss takes as `y`."""
     losses = _losses(model)
     outputs = _outputs(model, x)
-    like_outputs = None if outputs is None else _like(outputs, losses)
-    return [like_outputs] if losses is not None or like_outputs is None else [None, like_outputs]
+    if outputs is None:
+        return [None]
+    like_outputs = _like(outputs, losses)
+    if losses is None:
+        return [None, like_outputs]
+    return [like_outputs, map_structure(_classes, outputs)] if _has_custom(losses) else [like_outputs]
 
 
 def _losses(model: Any) -> Any:
@@ -38,9 +42,24 @@ def _like(outputs: Any, losses: Any) -> Any:
         return {key: _like(value, _part(losses, key)) for key, value in outputs.items()}
     if isinstance(outputs, list | tuple):
         return [_like(value, _part(losses, index)) for index, value in enumerate(outputs)]
-    if losses is not None and "sparse" in _loss_name(losses):
-        return Spec(outputs.shape[:-1], "int64", "y", bound=outputs.shape[-1] or 2)
+    name = "" if losses is None else _loss_name(losses)
+    if "sparse" in name:
+        return _classes(outputs)
+    if name.startswith("ctc") and len(outputs.shape) == 3:
+        batch, length, classes = outputs.shape
+        return Spec((batch, max(1, (length or 2) // 2)), "int64", "y", bound=classes or 2)
     return Spec(outputs.shape, "float32", "y")
+
+
+def _classes(output: Spec) -> Spec:
+    return Spec(output.shape[:-1], "int64", "y", bound=output.shape[-1] or 2)
+
+
+def _has_custom(losses: Any) -> bool:
+    import keras
+
+    parts = keras.tree.flatten(losses)
+    return any(not isinstance(loss, str) and not type(loss).__module__.startswith("keras.") for loss in parts if loss)
 
 
 def _part(losses: Any, key: Any) -> Any:

@@ -1,8 +1,8 @@
 """Names that tell, in every op of a trace, which layer and which part of the step it belongs to.
 
-Each layer call, backward pass and optimizer update is run inside a name scope (seen in the names of graph ops and
-of their gradients) and a profiler annotation of the same name (seen on the thread, for ops that run eagerly).
-Only names change: the graph and its memory stay what they were.
+The name scopes that Keras opens for a layer or an optimizer get a mark (seen in the names of graph ops and of their
+gradients), and each call a profiler annotation (seen on the thread, for ops that run eagerly). The mark follows the
+scope's own name, so that names sort as they did: Grappler orders operands by name, and another order is another graph.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest import mock
 
 PREFIX = "memfit."
 BACKWARD = f"{PREFIX}backward."
 OPTIMIZER = f"{PREFIX}optimizer."
-_MARKER = re.compile(r"memfit\.(\w+)\.(?:_\d+)?/?")
+_MARKER = re.compile(r"\.memfit\.(\w+)\.|(?<!\.)memfit\.(\w+)\.(?:_\d+)?/?")  # after a scope's name, or a scope itself
 
 _marked: list[Any] = []
 _output_shapes: dict[int, tuple[int | None, ...]] = {}
@@ -29,7 +29,7 @@ def mark(index: int) -> str:
 
 def layer_index(name: str) -> int | None:
     """The innermost layer that `name` was marked with."""
-    indices = [match for match in _MARKER.findall(name) if match.isdigit()]
+    indices = [mark for marks in _MARKER.findall(name) for mark in marks if mark.isdigit()]
     return int(indices[-1]) if indices else None
 
 
@@ -56,8 +56,12 @@ def layer_of_failure(error: BaseException | None, op: str, names: Callable[[Any]
 
 
 @contextmanager
-def marking() -> Iterator[None]:
-    """Mark every layer call, backward pass and optimizer update in this block."""
+def marking(*, taken_off: bool = False) -> Iterator[None]:
+    """Mark every layer call, backward pass and optimizer update in this block.
+
+    Where the marks will be `taken_off` before the graph is optimized, there are more of them: also where Keras opens no
+    scope.
+    """
     import keras
     import tensorflow as tf
 
@@ -74,17 +78,38 @@ def marking() -> Iterator[None]:
     def operation_mark(operation: Any) -> str | None:
         return None if isinstance(operation, keras.Layer) else layer_mark(operation)
 
+    def scope_mark(caller: Any) -> str | None:
+        if isinstance(caller, keras.Layer):
+            return layer_mark(caller)
+        return OPTIMIZER if isinstance(caller, keras.optimizers.Optimizer) else None
+
     with (
+        _marked_scopes(scope_mark),
         _marks(keras.Layer, "__call__", layer_mark),
-        _marks(keras.Operation, "__call__", operation_mark),
-        _marks(tf.GradientTape, "gradient", lambda _: BACKWARD),
+        _marks(keras.Operation, "__call__", operation_mark, scoped=taken_off),
+        _marks(tf.GradientTape, "gradient", lambda _: BACKWARD, scoped=taken_off),
         _marks(keras.optimizers.Optimizer, "apply", lambda _: OPTIMIZER),
         _marks(keras.optimizers.Optimizer, "build", lambda _: OPTIMIZER),
     ):
         yield
 
 
-def _marks(owner: type, method: str, mark_of: Callable[[Any], str | None]) -> Any:
+def _marked_scopes(mark_of: Callable[[Any], str | None]) -> Any:
+    import tensorflow as tf
+    from keras.src.backend.tensorflow.core import name_scope
+
+    plain = name_scope.__init__
+
+    def initialize(self: Any, name: str, **kwargs: Any) -> None:
+        plain(self, name, **kwargs)
+        mark = mark_of(kwargs.get("caller"))
+        if mark is not None:
+            self._tf_name_scope = tf.name_scope(f"{name}.{mark}")
+
+    return mock.patch.object(name_scope, "__init__", initialize)
+
+
+def _marks(owner: type, method: str, mark_of: Callable[[Any], str | None], *, scoped: bool = False) -> Any:
     import tensorflow as tf
 
     plain = getattr(owner, method)
@@ -94,7 +119,7 @@ def _marks(owner: type, method: str, mark_of: Callable[[Any], str | None]) -> An
         name = mark_of(self)
         if name is None:
             return plain(self, *args, **kwargs)
-        with tf.name_scope(name), tf.profiler.experimental.Trace(name):
+        with tf.name_scope(name) if scoped else nullcontext(), tf.profiler.experimental.Trace(name):
             try:
                 result = plain(self, *args, **kwargs)
                 if hasattr(result, "shape"):

@@ -9,7 +9,7 @@ from typing import Any
 from memfit.engines.tensorflow import markers
 
 LayerNames = Callable[[Any], str | None]
-_GRADIENT = re.compile(r"(^|/|_)gradient(_tape|s)/")
+_GRADIENT = re.compile(r"(^|/|_)gradient(_tape|s)/|^AddN(_\d+)?(/|$)")  # sums of gradients stand outside all scopes
 
 
 def purpose(

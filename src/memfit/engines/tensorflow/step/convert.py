@@ -58,7 +58,7 @@ class _Converter:
         self.traced, self.variables, self.owner = traced, variables, owner
         self.order = construction_order(traced.nodes)
         self.position = {n.name: k for k, n in enumerate(self.order)}
-        self.inputs = {t.op.name: k for k, t in enumerate(traced.arguments)}
+        self.inputs = {name: k for k, name in enumerate(traced.arguments)}
         self.shapes = Shapes(traced, self.order, variables, index_of)
         self.notes = self.shapes.notes
         self.wide: dict[str, int] = {}
@@ -68,12 +68,12 @@ class _Converter:
         mark_foldable(nodes)
         if machine.onednn():
             pair_pools(nodes)
-        sizes = [argument_size(t, self.traced.stand_in) for t in self.traced.arguments]
+        sizes = [argument_size(t, self.traced.stand_in) for t in self.traced.arguments.values()]
         return StepGraph(nodes, self.variables, sizes, self.notes + self.wide_notes())
 
     def wide_notes(self) -> list[str]:
         """Say where float64 doubles what float32 would take."""
-        doubles = [t.name.split(":")[0] for t in self.traced.arguments if t.dtype.name == "float64"]
+        doubles = [t.name.split(":")[0] for t in self.traced.arguments.values() if t.dtype.name == "float64"]
         layers = sorted(self.wide, key=lambda layer: -self.wide[layer])[:3]
         notes = [f"input {name!r} is float64: float32 would take half" for name in doubles]
         return notes + [f"layer {layer!r} works in float64: float32 would take half" for layer in layers]
@@ -87,7 +87,7 @@ class _Converter:
         node = Node(source.name, source.op, kind, inputs, controls, [self.size(s) for s in outputs])
         node.expensive = source.op not in kernels.CHEAP and kind != Kind.ARGUMENT
         node.speed = speed(source.op)
-        node.owner = self.owner(source.name)
+        node.owner = self.owner(self.traced.originals.marked(source.name))
         self.note_width(node, outputs)
         self.details(node, source, outputs)
         return node

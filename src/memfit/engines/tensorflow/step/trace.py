@@ -12,6 +12,8 @@ from tensorflow.python.grappler import cluster as grappler_cluster
 from tensorflow.python.grappler import item as grappler_item
 from tensorflow.python.grappler import tf_optimizer
 
+from memfit.engines.tensorflow.step.unmark import Originals, unmark
+
 PRIMES = (
     53,
     59,
@@ -72,10 +74,11 @@ class Traced:
 
     nodes: list[Any]
     shapes: dict[str, list[Any]]
-    arguments: list[Any]
+    arguments: dict[str, Any]
     captured: dict[str, Any]
     stand_in: StandIn
     alive: list[tuple[str, int]]
+    originals: Originals
 
 
 def with_batch(specs: Any, batch: int) -> Any:
@@ -108,19 +111,22 @@ def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:
     graph = concrete.graph
     captured, arguments = split_inputs(graph)
     definition = graph.as_graph_def()
-    prepare(definition, captured, {t.op.name: t for t in arguments})
+    originals, plain = unmark(definition)
+    captured = {plain[name]: value for name, value in captured.items()}
+    inputs = {plain[t.op.name]: t for t in arguments}
+    prepare(definition, captured, inputs)
     meta = meta_graph_pb2.MetaGraphDef()
     meta.graph_def.CopyFrom(definition)
     keep = [t.op.name for t in graph.outputs if t is not None] + [
         op.name for op in graph.control_outputs if op.type != "ReadVariableOp"
     ]
-    meta.collection_def["train_op"].node_list.value.extend(dict.fromkeys(keep))
+    meta.collection_def["train_op"].node_list.value.extend(dict.fromkeys(plain[name] for name in keep))
     optimized = tf_optimizer.OptimizeGraph(rewriting(), meta, cluster=one_cpu(crowded))
     meta.graph_def.CopyFrom(optimized)
     item = grappler_item.Item(meta, ignore_colocation=True)
     _, alive = one_cpu(crowded=False).DeterminePeakMemoryUsage(item).get(CPU, (0, ()))
     tensors = [(name, port) for name, port, *_ in alive]
-    return Traced(list(optimized.node), item.GetOpProperties(), arguments, captured, stand_in, tensors)
+    return Traced(list(optimized.node), item.GetOpProperties(), inputs, captured, stand_in, tensors, originals)
 
 
 def split_inputs(graph: Any) -> tuple[dict[str, Any], list[Any]]:

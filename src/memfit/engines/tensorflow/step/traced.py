@@ -75,7 +75,7 @@ def trace_step(model: Any, data: Any, owned: Callable[[], Iterable[Owned]], name
     """Trace the model's own step on `data` (specs). Its optimizer's variables come to be, but take no memory."""
     specs = tf.nest.map_structure(lambda spec: tf.TensorSpec(spec.shape, spec.dtype), data)
     stand_in = trace.stand_in_for(model, specs)
-    with markers.marking(), unallocated(), warnings.catch_warnings(action="ignore"):
+    with markers.marking(taken_off=True), unallocated(), warnings.catch_warnings(action="ignore"):
         concrete = trace.trace(model, specs, stand_in)
     shapes = {name: _shape_text(shape, stand_in) for name, shape in markers.output_shapes(names).items()}
     compiled = getattr(model, "jit_compile", None) is True

@@ -1,0 +1,136 @@
+"""`make bench-train`: what guarded training costs, and what it saves, against plain `fit` in the same run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.estimate import Report, tensorflow_version
+from benchmarks.processes import JobFailed, Outcome, run
+from benchmarks.rows import CLAIMS
+from benchmarks.store import processor_name, version
+from benchmarks.summary import Claim, number, times
+from benchmarks.table import Table, mib, percent
+from benchmarks.truth import MIB, environment
+
+UNLIMITED_MIB = 16 * 1024
+OVERHEAD = Table({"model": 6, "batch": 6, "steps": 6, "plain fit, ms a step": 20, "memfit.fit": 12, "overhead": 9})
+SPLIT = Table(
+    {"model": 6, "trained": 34, "batch": 6, "parts": 6, "seconds": 8, "peak, MiB": 10, "off the whole batch": 20}
+)
+BATCHES = {"mlp": 64, "cnn": 32, "lstm": 64}
+STEPS = 200
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, metavar="FILE", help="also write the tables to FILE")
+    options = parser.parse_args()
+    report = Report()
+    report.add(f"TensorFlow {tensorflow_version()}, Keras {version('keras')}, {processor_name()}.")
+    claims = [*overheads(report), *splits(report), *recoveries(), *failures()]
+    report.section("Reached and wanted", CLAIMS)
+    report.add(*(CLAIMS.row(claim.cells) for claim in claims))
+    if options.output:
+        options.output.write_text("\n".join(report.lines) + "\n")
+    return 0
+
+
+def job(name: str, limit_mib: int = UNLIMITED_MIB, **arguments: Any) -> dict[str, Any]:
+    outcome = attempt(name, limit_mib, **arguments)
+    if outcome.answer is None:
+        raise JobFailed(f"{name} {arguments} under {limit_mib} MiB: {outcome.death}")
+    return outcome.answer
+
+
+def attempt(name: str, limit_mib: int, **arguments: Any) -> Outcome:
+    return run("benchmarks.training", [name, json.dumps(arguments)], environment(limit_mib))
+
+
+def overheads(report: Report) -> Iterator[Claim]:
+    """The smallest of several rounds on each side: what is above it is the machine's noise."""
+    report.section("Nothing to split", OVERHEAD)
+    for model, batch in BATCHES.items():
+        answer = job("overhead", model=model, batch=batch, steps=STEPS)
+        plain, guarded = (min(answer[side]) / STEPS for side in ("plain", "guarded"))
+        extra = guarded / plain - 1
+        cells = [f"{1000 * plain:.3f}", f"{1000 * guarded:.3f}", percent(extra, signed=True)]
+        report.add(OVERHEAD.row([model, str(batch), str(STEPS), *cells]))
+        yield Claim(f"overhead without splitting, {model}", extra, 0.01)
+
+
+def splits(report: Report) -> Iterator[Claim]:
+    report.section("A quarter of the memory", SPLIT)
+    model, batch, samples = "cnn", 512, 2048
+    whole = job("trained", model=model, batch=batch, samples=samples, how="plain")
+    budget = budget_for_four(model, batch, samples)
+    split = job("trained", budget // MIB, model=model, batch=batch, samples=samples, how="memfit", budget=budget)
+    by_hand = best_by_hand(model, samples, budget)
+    quarter = batch // 4
+    accumulated = job("trained", model=model, batch=quarter, samples=samples, how="plain", accumulate=4)
+    rows = [
+        ("plain fit, unlimited", batch, whole),
+        (f"memfit.fit under {budget // MIB} MiB", batch, split),
+        (f"plain fit, best by hand under {budget // MIB} MiB", by_hand["batch"], by_hand),
+        ("gradient_accumulation_steps=4", quarter, accumulated),
+    ]
+    for what, size, answer in rows:
+        away = distance(answer, whole)
+        cells = [model, what, str(size), str(answer["parts"]), f"{answer['seconds']:.2f}", mib(answer["peak"])]
+        report.add(SPLIT.row([*cells, f"{away:.1e}"]))
+    yield Claim("micro-batches that the budget asks for", split["parts"], 4, number, at_least=True)
+    yield Claim(
+        "throughput / plain fit at the best batch by hand",
+        by_hand["seconds"] / split["seconds"],
+        0.95,
+        times,
+        at_least=True,
+    )
+    yield Claim("peak / budget", split["peak"] / budget, 1.0, times)
+    yield Claim("time / Keras's accumulation", split["seconds"] / accumulated["seconds"], 1.0, times)
+    yield Claim("peak / Keras's accumulation", split["peak"] / accumulated["peak"], 1.0, times)
+    yield Claim("memfit's weights off the whole batch's", distance(split, whole), 1e-5, lambda v: f"{v:.1e}")
+    yield Claim("the same for Keras's accumulation", distance(accumulated, whole), None, lambda v: f"{v:.1e}")
+
+
+def budget_for_four(model: str, batch: int, samples: int) -> int:
+    """What a quarter of the batch takes, and room for the gradients that are summed."""
+    quarter = job("trained", model=model, batch=batch // 4, samples=samples, how="plain")
+    return int(1.15 * quarter["peak"]) // MIB * MIB
+
+
+def best_by_hand(model: str, samples: int, budget: int) -> dict[str, Any]:
+    """The fastest plain `fit` of those batch sizes that train under the budget."""
+    tried = []
+    for batch in (64, 96, 128, 160):
+        outcome = attempt("trained", budget // MIB, model=model, batch=batch, samples=samples, how="plain")
+        if outcome.answer is not None:
+            tried.append(outcome.answer | {"batch": batch})
+    return min(tried, key=lambda answer: answer["seconds"])
+
+
+def distance(answer: dict[str, Any], whole: dict[str, Any]) -> float:
+    """Largest difference of any weight, as a share of the largest weight."""
+    pairs = zip(answer["weights"], whole["weights"], strict=True)
+    return max(abs(a - b) for a, b in pairs) / max(abs(b) for b in whole["weights"])
+
+
+def recoveries() -> Iterator[Claim]:
+    answers = [job("recovery", batch=64) for _ in range(3)]
+    ratios = [a["recovery"] / (a["first_step"] + a["step"]) for a in answers if a["recoveries"]]
+    yield Claim("recovery / (tracing + one step)", statistics.median(ratios), 3.0, times)
+
+
+def failures(count: int = 200) -> Iterator[Claim]:
+    answer = job("many_failures", 256, count=count, large=4096, small_batch=16)
+    yield Claim("failed allocations in one run", answer["failures"], count, number, at_least=True)
+    early, late = max(answer["live"][5:20]), max(answer["live"][-15:])
+    yield Claim("live memory at the end / at the start", late / early, 1.0, times)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,205 @@
+"""What the benchmark of training does in a fresh process.
+
+`python -m benchmarks.training JOB ARGUMENTS` (a JSON object) prints its answer as one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import layers
+
+import memfit
+
+Answer = dict[str, Any]
+ROUNDS = 7
+
+
+def mlp(**compiled: Any) -> tuple[Any, tuple[int, ...]]:
+    return small([layers.Dense(256, "relu"), layers.Dense(256, "relu"), layers.Dense(10)], (64,), compiled)
+
+
+def cnn(**compiled: Any) -> tuple[Any, tuple[int, ...]]:
+    blocks = [layers.Conv2D(32, 3, activation="relu"), layers.Conv2D(32, 3, activation="relu"), layers.MaxPooling2D()]
+    return small([*blocks, layers.Conv2D(64, 3, activation="relu"), pooled(), layers.Dense(10)], (32, 32, 3), compiled)
+
+
+def lstm(**compiled: Any) -> tuple[Any, tuple[int, ...]]:
+    return small([layers.LSTM(64), layers.Dense(10)], (20, 32), compiled)
+
+
+def pooled() -> Any:
+    return layers.GlobalAveragePooling2D()
+
+
+def small(stack: list[Any], shape: tuple[int, ...], compiled: Answer) -> tuple[Any, tuple[int, ...]]:
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([keras.Input(shape), *stack])
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.SGD(0.01, momentum=0.9, **compiled), loss)
+    return model, shape
+
+
+MODELS: dict[str, Callable[..., tuple[Any, tuple[int, ...]]]] = {"mlp": mlp, "cnn": cnn, "lstm": lstm}
+
+
+def data(shape: tuple[int, ...], samples: int) -> tuple[Any, Any]:
+    chance = np.random.default_rng(0)
+    return chance.random((samples, *shape), "float32"), chance.integers(0, 10, samples)
+
+
+def overhead(model: str, batch: int, steps: int) -> Answer:
+    """Guarded and plain `fit` in turns, in one process; the first round, which traces, does not count."""
+    (plain, shape), (guarded, _) = MODELS[model](), MODELS[model]()
+    x, y = data(shape, batch * steps)
+    how = {"batch_size": batch, "verbose": 0, "shuffle": False}
+    seconds: dict[str, list[float]] = {"plain": [], "guarded": []}
+    for _ in range(ROUNDS + 1):
+        seconds["plain"].append(timed(lambda: plain.fit(x, y, **how)))
+        seconds["guarded"].append(timed(lambda: memfit.fit(guarded, x, y, **how)))
+    return {name: times[1:] for name, times in seconds.items()}
+
+
+def trained(model: str, batch: int, samples: int, how: str, accumulate: int = 0, budget: int = 0) -> Answer:
+    """Two epochs, of which the second is timed; `how` is "plain" or "memfit"."""
+    built, shape = MODELS[model](**({"gradient_accumulation_steps": accumulate} if accumulate else {}))
+    x, y = data(shape, samples)
+    clock = Clock()
+    options: Answer = {"batch_size": batch, "epochs": 2, "verbose": 0, "shuffle": False, "callbacks": [clock]}
+    slices = Slices(x, y, batch)
+    if how == "plain":
+        history = built.fit(slices, **{name: options[name] for name in ("epochs", "verbose", "shuffle", "callbacks")})
+        parts = 1
+    else:
+        history = memfit.fit(built, x, y, budget=budget, **options)
+        parts = history.memfit.micro_batches
+    peak = tf.config.experimental.get_memory_info("CPU:0")["peak"]
+    weights = np.concatenate([w.reshape(-1) for w in built.get_weights()]).tolist()
+    return {"seconds": clock.epochs[-1], "peak": peak, "parts": parts, "weights": weights}
+
+
+class Slices(keras.utils.PyDataset):
+    """Batches without a copy of the whole array on the device: what a careful user writes by hand."""
+
+    def __init__(self, x: Any, y: Any, batch: int) -> None:
+        super().__init__()
+        self.x, self.y, self.batch = x, y, batch
+
+    def __len__(self) -> int:
+        return -(-len(self.x) // self.batch)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        part = slice(index * self.batch, (index + 1) * self.batch)
+        return self.x[part], self.y[part]
+
+
+class Clock(keras.callbacks.Callback):
+    def __init__(self) -> None:
+        super().__init__()
+        self.epochs: list[float] = []
+        self.steps: list[float] = []
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self.started = time.perf_counter()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.epochs.append(time.perf_counter() - self.started)
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        self.steps.append(time.perf_counter())
+
+
+HUGE = 2**40
+
+
+class Faulty(layers.Layer):
+    """Asks for more than there is whenever a fault is due: a genuine failure of the allocator."""
+
+    due: ClassVar[list[int]] = []
+    failed_at: ClassVar[list[float]] = []
+
+    def call(self, x: Any) -> Any:
+        size = tf.numpy_function(self._size, [], tf.int64)
+        return x + tf.cast(tf.reduce_sum(tf.range(size)), x.dtype)
+
+    @classmethod
+    def _size(cls) -> Any:
+        if not cls.due:
+            return np.int64(0)
+        cls.failed_at.append(time.perf_counter())
+        return np.int64(cls.due.pop())
+
+
+class Faults(keras.callbacks.Callback):
+    """A fault in each of the given steps."""
+
+    def __init__(self, steps: set[int]) -> None:
+        super().__init__()
+        self.steps = steps
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        if batch in self.steps:
+            Faulty.due.append(HUGE)
+
+
+def recovery(batch: int) -> Answer:
+    """From a failed allocation to the end of the step, beside the time that tracing and one step take."""
+    stack = [layers.Conv2D(32, 3, activation="relu"), layers.Conv2D(64, 3, activation="relu"), Faulty(), pooled()]
+    model, shape = small([*stack, layers.Dense(10)], (64, 64, 3), {})
+    x, y = data(shape, batch * 8)
+    clock = Clock()
+    started = time.perf_counter()
+    history = memfit.fit(model, Slices(x, y, batch), verbose=0, callbacks=[clock, Faults({4})])
+    ended = next(moment for moment in clock.steps if moment > Faulty.failed_at[0])
+    step = clock.steps[2] - clock.steps[1]
+    return {
+        "recovery": ended - Faulty.failed_at[0],
+        "first_step": clock.steps[0] - started,
+        "step": step,
+        "recoveries": len(history.memfit.recoveries),
+    }
+
+
+def many_failures(count: int, large: int, small_batch: int) -> Answer:
+    """So many failed steps in one run: does live memory grow, does the largest batch still train?"""
+    model, shape = small([layers.Dense(2048, "relu"), Faulty(), layers.Dense(10)], (1024,), {})
+    x, y = data(shape, max(large, small_batch * count))
+    model.train_on_batch(x[:large], y[:large])
+    live: list[int] = []
+    look = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: live.append(tf.config.experimental.get_memory_info("CPU:0")["current"])
+    )
+    slices = Slices(x[: small_batch * count], y[: small_batch * count], small_batch)
+    history = memfit.fit(model, slices, verbose=0, callbacks=[Faults(set(range(count))), look])
+    model.train_on_batch(x[:large], y[:large])
+    return {"live": live, "failures": len(Faulty.failed_at), "recoveries": len(history.memfit.recoveries)}
+
+
+def timed(function: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started
+
+
+JOBS: dict[str, Callable[..., Answer]] = {
+    "overhead": overhead,
+    "trained": trained,
+    "recovery": recovery,
+    "many_failures": many_failures,
+}
+
+
+def main() -> None:
+    job, arguments = sys.argv[1:]
+    print("\n" + json.dumps(JOBS[job](**json.loads(arguments))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
