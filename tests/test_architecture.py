@@ -17,6 +17,7 @@ RANKS = [
     {"simulation"},
     {"engines"},
     {"device"},
+    {"scripts"},
     {"models"},
     {"measurement", "estimation"},
     {"demo"},

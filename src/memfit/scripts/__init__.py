@@ -1,0 +1,5 @@
+"""Running a user's unmodified script as Python itself would run it."""
+
+from memfit.scripts.script import Script, exit_code, print_error
+
+__all__ = ["Script", "exit_code", "print_error"]
