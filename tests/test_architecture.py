@@ -22,6 +22,7 @@ RANKS = [
     {"measurement", "estimation"},
     {"remedies"},
     {"diagnosis"},
+    {"checking"},
     {"demo"},
     {"cli"},
     {"__init__"},

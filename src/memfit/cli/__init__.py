@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from types import ModuleType
 
 import memfit
-from memfit.cli import demo, doctor, estimate, explain, measure
+from memfit.cli import check, demo, doctor, estimate, explain, measure
 from memfit.cli.output import Output
 from memfit.errors import DoesNotFit, MemfitError, UsageError
 
-COMMANDS: tuple[ModuleType, ...] = (estimate, measure, explain, doctor, demo)
+COMMANDS: tuple[ModuleType, ...] = (check, estimate, measure, explain, doctor, demo)
 
 FAILED, WRONG_USAGE, DOES_NOT_FIT, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 130, 141
 

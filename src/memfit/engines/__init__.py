@@ -95,6 +95,35 @@ class TracedStep(Protocol):
     def graph_for(self, requested: int) -> StepGraph: ...
 
 
+@dataclass(frozen=True)
+class DatasetFacts:
+    """A data set of the engine's: specs of its elements, the arrays it is made from, and what its stages keep."""
+
+    elements: Any
+    batch: int | None
+    bytes: int
+    dtype: str | None
+    buffers: int
+
+
+class Watcher(Protocol):
+    """Is told what a script is about to do, before the engine does it.
+
+    `leads_on` once the script has been told that it has trained: from then on evaluations are not real either.
+    """
+
+    @property
+    def leads_on(self) -> bool: ...
+
+    def fit(self, model: Any, arguments: dict[str, Any]) -> Any: ...
+    def train_on_batch(self, model: Any, arguments: dict[str, Any]) -> Any: ...
+    def evaluate(self, model: Any, arguments: dict[str, Any]) -> Any: ...
+    def step(self, name: str, step: TracedStep | None, batch: int) -> None: ...
+    def before_tensor(self, array: Any) -> None: ...
+    def after_tensor(self, tensor: Any, size: int) -> None: ...
+    def of_the_user(self, function: Callable[..., Any]) -> bool: ...
+
+
 class Engine(Protocol):
     """One training engine. The functions that touch the device import it; `environment` and `started` do not."""
 
@@ -116,12 +145,15 @@ class Engine(Protocol):
     def unallocated(self) -> AbstractContextManager[None]: ...
     def calibrate(self, progress: Callable[[str], None]) -> None: ...
     def calibrated(self) -> bool: ...
+    def watching(self, watcher: Watcher) -> dict[str, Callable[[], None]]: ...
+    def dataset_facts(self, data: Any) -> DatasetFacts | None: ...
     def trace_step(
         self,
         model: Any,
         data: Any,
         owned: Callable[[], Iterable[Owned]],
         names: Callable[[Any], str | None],
+        method: str = "train_step",
     ) -> TracedStep: ...
 
 

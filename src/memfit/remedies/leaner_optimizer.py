@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from memfit.remedies.remedy import Exactness, Remedy, Situation
 
+_LITTLE = 2**20  # bytes; SGD keeps only counters
+
 
 class LeanerOptimizer(Remedy):
     name = "leaner_optimizer"
@@ -11,7 +13,8 @@ class LeanerOptimizer(Remedy):
     against = ("optimizer_state", "model_too_large", "embedding_too_large")
 
     def why(self, situation: Situation) -> str | None:
-        if self.saves(situation) == 0:
+        saves = self.saves(situation)
+        if saves is not None and saves < _LITTLE:
             return None
         return "Adam keeps two numbers beside each weight; Adafactor keeps a few for each row and column"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memfit.remedies.calls import memfit_fit
 from memfit.remedies.remedy import Exactness, Remedy, Situation
 from memfit.sizes import format_size
@@ -30,8 +32,8 @@ class MicroBatches(Remedy):
         each = -(-batch // parts)
         what = f"{batch} samples at once are too many"
         if situation.estimate is not None and situation.room is not None:
-            needs = format_size(situation.estimate.at(each).needs)
-            return f"{what}; {parts} micro-batches of {each} need {needs} and give the same update"
+            peak = format_size(situation.estimate.at(each).peak)
+            return f"{what}; {parts} micro-batches of {each} take about {peak} and give the same update"
         return f"{what}; {parts} micro-batches of {each} give the same update"
 
     def saves(self, situation: Situation) -> int | None:
@@ -40,6 +42,10 @@ class MicroBatches(Remedy):
             return max(situation.estimate.at(batch).peak - situation.estimate.at(-(-batch // parts)).peak, 0)
         in_batch = situation.shape is not None and situation.shape[:1] == (batch,)
         return (situation.bytes or 0) * (parts - 1) // parts if in_batch and situation.bytes else None
+
+    def applied(self, situation: Situation) -> Situation:
+        parts = number(situation)
+        return situation if parts is None else replace(situation, batch=-(-(situation.batch or 1) // parts))
 
     def code(self, situation: Situation) -> str:
         if "fit" in situation.call or not situation.call:
@@ -52,5 +58,7 @@ def number(situation: Situation) -> int | None:
     batch, estimate, room = situation.batch or 1, situation.estimate, situation.room
     if estimate is None or room is None:
         return 2
+    if room == 0:
+        return None
     largest = min(estimate.largest_batch(room), batch)
     return None if largest == 0 else -(-batch // largest)

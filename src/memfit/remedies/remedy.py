@@ -27,7 +27,10 @@ class Data:
 
 @dataclass(frozen=True)
 class Situation:
-    """All that a remedy may look at; what is not known is None. `call` is the user's own line."""
+    """All that a remedy may look at; what is not known is None. `call` is the user's own line.
+
+    `held` are bytes that the engine holds beside the step: data, and tensors that the script made.
+    """
 
     causes: tuple[str, ...]
     call: str = ""
@@ -38,6 +41,7 @@ class Situation:
     layer: str | None = None
     batch: int | None = None
     budget: int | None = None
+    held: int = 0
     on_gpu: bool = False
     data: Data | None = None
     estimate: Estimate | None = None
@@ -55,9 +59,8 @@ class Situation:
 
     @property
     def room(self) -> int | None:
-        """The budget less what the data holds of it."""
-        held = 0 if self.data is None else self.data.held
-        return None if self.budget is None else max(self.budget - held, 1)
+        """What the budget leaves to a step."""
+        return None if self.budget is None else max(self.budget - self.held, 0)
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,10 @@ class Remedy(ABC):
 
     @abstractmethod
     def code(self, situation: Situation) -> str: ...
+
+    def applied(self, situation: Situation) -> Situation:
+        """The situation afterwards, as far as it can be foreseen."""
+        return situation
 
     def fix(self, situation: Situation) -> Fix | None:
         if not set(self.against) & set(situation.causes):

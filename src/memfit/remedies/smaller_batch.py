@@ -32,5 +32,5 @@ class SmallerBatch(Remedy):
 
 def largest(situation: Situation) -> int | None:
     if situation.estimate is not None and situation.room is not None:
-        return situation.estimate.largest_batch(situation.room)
+        return situation.estimate.largest_batch(situation.room) if situation.room else 0
     return None if situation.batch is None else situation.batch // 2

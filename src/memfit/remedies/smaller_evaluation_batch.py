@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from memfit.remedies.calls import with_batch
 from memfit.remedies.remedy import Exactness, Remedy, Situation
@@ -27,6 +28,10 @@ class SmallerEvaluationBatch(Remedy):
             return None
         return situation.bytes - situation.bytes * _smaller(situation) // batch
 
+    def applied(self, situation: Situation) -> Situation:
+        evaluation = situation.evaluation
+        return situation if evaluation is None else replace(situation, evaluation=evaluation.at(_smaller(situation)))
+
     def code(self, situation: Situation) -> str:
         argument = "validation_batch_size" if ".fit(" in situation.call else "batch_size"
         call = situation.call if re.search(r"\.(fit|evaluate|predict)\(", situation.call) else ""
@@ -41,6 +46,6 @@ def _samples(situation: Situation) -> int | None:
 
 def _smaller(situation: Situation) -> int:
     batch = _samples(situation) or 32
-    if situation.evaluation is not None and situation.room is not None:
+    if situation.evaluation is not None and situation.room:
         return max(min(situation.evaluation.largest_batch(situation.room), batch), 1)
     return max(min(batch // 2, 32), 1)

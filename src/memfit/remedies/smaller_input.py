@@ -13,16 +13,22 @@ class SmallerInput(Remedy):
     against = ("activation_too_large",)
 
     def why(self, situation: Situation) -> str | None:
+        if situation.estimate is not None:
+            return "what a single sample needs grows with its size: smaller images, or shorter sequences, need less"
         if situation.shape is None or len(situation.shape) < 3:
             return None
         left = f"half of each side leaves {1 / _factor(situation):.0%}"
         return f"{list(situation.shape)} grows with the size of a sample: {left}"
 
     def saves(self, situation: Situation) -> int | None:
-        return None if situation.bytes is None else situation.bytes - situation.bytes // _factor(situation)
+        if situation.bytes is None or situation.estimate is not None:
+            return None
+        return situation.bytes - situation.bytes // _factor(situation)
 
     def code(self, situation: Situation) -> str:
-        sides = len(situation.shape or ()) - 2
+        if situation.shape is None or situation.estimate is not None:
+            return "x = keras.layers.AveragePooling2D(2)(x)  # as the first layer of the model; 1D or 3D by your data"
+        sides = len(situation.shape) - 2
         if sides == 2 and not _square(situation):
             return "x = keras.layers.Resizing(height // 2, width // 2)(x)  # as the first layer of the model"
         return (

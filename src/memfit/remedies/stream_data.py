@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memfit.remedies.calls import about, array_names
 from memfit.remedies.remedy import Exactness, Remedy, Situation
 
@@ -39,6 +41,10 @@ class StreamData(Remedy):
 
     def saves(self, situation: Situation) -> int | None:
         return situation.bytes if situation.data is None else situation.data.held
+
+    def applied(self, situation: Situation) -> Situation:
+        data = situation.data
+        return situation if data is None else replace(situation, held=0, data=replace(data, copies=0))
 
     def code(self, situation: Situation) -> str:
         x, y = array_names(situation.call)
