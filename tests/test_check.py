@@ -138,6 +138,11 @@ def test_a_fit_in_a_process_of_the_scripts_own_is_found(memfit, tmp_path, contex
         ("raise KeyError('data')", "the script failed before its training: KeyError: 'data' (train.py, line 1)"),
         ("print(input())", "EOFError: EOF when reading a line (train.py, line 1)"),
         ("import subprocess, sys\nsubprocess.run([sys.executable, 'other.py'])", "check that one instead"),
+        (
+            "import keras, tensorflow as tf\nv = keras.Variable([1.0])\nadam = keras.optimizers.Adam()\n"
+            "for _ in range(10**9):\n    adam.apply([tf.ones(1)], [v])",
+            "train.py, line 5, trains without @tf.function",
+        ),
         ("import keras\nmodel = keras.Sequential([keras.layers.Dense(1)])\nmodel.fit(1)", "not compiled"),
     ],
 )

@@ -111,6 +111,8 @@ def test_a_text_without_any_memory_error_is_unknown_and_says_what_it_is():
     assert "ValueError: Exception encountered when calling Sequential.call()." in diagnosis.evidence[0]
     assert diagnosis.fixes == []
     assert explain("").cause == "unknown"
+    with pytest.raises(memfit.BadInput, match=r"there is no file 'missing\.log'"):
+        explain("missing.log")
 
 
 def test_a_huge_log_is_read_in_bounded_memory(tmp_path):

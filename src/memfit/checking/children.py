@@ -51,7 +51,7 @@ class _Watched:
         try:
             return self._target(*args, **kwargs)
         except Stop:
-            reporter.answer(watcher.checks)
+            reporter.answer(watcher.problem or watcher.checks)
 
 
 def watch(budget: int, every: bool, reporter: Reporter) -> None:

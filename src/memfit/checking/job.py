@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from memfit import engines
 from memfit.checking import children
-from memfit.checking.result import Check
+from memfit.checking.result import Check, check_of_failure
 from memfit.checking.watcher import Stop, Watcher
 from memfit.device.oom import is_out_of_memory
 from memfit.device.worker import Reporter, summary
 from memfit.diagnosis.run import explain
-from memfit.errors import BadInput, DoesNotFit, Failure
+from memfit.errors import BadInput, MemfitError
 from memfit.scripts import Script, after_import, exit_code
 
 
@@ -22,7 +22,7 @@ class CheckJob:
     every: bool
 
 
-def run(job: CheckJob, reporter: Reporter) -> list[Check]:
+def run(job: CheckJob, reporter: Reporter) -> list[Check] | MemfitError:
     reporter.progress(f"running {job.script.target} up to its training")
     watcher = Watcher(job.budget, job.every, reporter)
     watch(watcher)
@@ -35,13 +35,11 @@ def run(job: CheckJob, reporter: Reporter) -> list[Check]:
     except SystemExit as error:
         ended = exit_code(error)
     except Exception as error:
-        _failed(error, watcher)
-    if watcher.problem is not None:
-        raise watcher.problem
-    checks: list[Check] = watcher.checks or children.answered() or []
-    if not checks:
+        _failed(error, watcher, job.budget)
+    answer: list[Check] | MemfitError = watcher.problem or watcher.checks or children.answered()
+    if not answer:
         raise BadInput(_never_trained(job.script, ended))
-    return checks
+    return answer
 
 
 def watch(watcher: Watcher) -> None:
@@ -49,15 +47,11 @@ def watch(watcher: Watcher) -> None:
         after_import(module, action)
 
 
-def _failed(error: Exception, watcher: Watcher) -> None:
+def _failed(error: Exception, watcher: Watcher, budget: int) -> None:
     """An error of the script's own: memory that ran out before the training is an answer, too."""
     if is_out_of_memory(error):
-        diagnosis = explain(error)
-        where = f" (line {diagnosis.source.line})" if diagnosis.source else ""
-        failure = Failure(shape=diagnosis.shape, dtype=diagnosis.dtype, bytes=diagnosis.bytes, op=diagnosis.op)
-        text = f"the script ran out of memory before its training{where}: {diagnosis.cause}; {diagnosis.evidence[0]}"
-        raise DoesNotFit(text, failure=failure) from error
-    if not watcher.checks:
+        watcher.checks.append(check_of_failure(explain(error), budget))
+    elif not watcher.checks:
         raise BadInput(f"the script failed before its training: {summary(error)}") from error
 
 

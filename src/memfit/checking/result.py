@@ -8,6 +8,7 @@ from typing import Any
 
 from memfit.checking.calls import Call
 from memfit.checking.outlook import Outlook, Plan, causes, plan
+from memfit.diagnosis.result import Diagnosis
 from memfit.estimation.result import Estimate
 from memfit.remedies import Fix
 from memfit.show import check as show
@@ -30,6 +31,36 @@ def check_of(call: Call, outlook: Outlook, notes: list[str] | None = None) -> Ch
     return Check(outlook.fits, values, show.as_text(values))
 
 
+def check_of_failure(diagnosis: Diagnosis, budget: int) -> Check:
+    """The verdict on a script that ran out of memory before it came to train."""
+    source = diagnosis.source
+    values = {
+        "fits": False,
+        "budget_bytes": budget,
+        "fit_call": {
+            "file": source.file if source else None,
+            "line": source.line if source else None,
+            "batch_size": None,
+            "method": diagnosis.phase or "its beginning",
+            "code": source.code if source else "",
+        },
+        "estimate": None,
+        "evaluation": None,
+        "data": None,
+        "causes": [diagnosis.cause],
+        "evidence": diagnosis.evidence[:1],
+        "plan": {
+            "fits": False,
+            "largest_batch": None,
+            "micro_batches": None,
+            "steps": [_step_values(fix) for fix in diagnosis.fixes],
+            "code": "\n\n".join(fix.code for fix in diagnosis.fixes),
+        },
+        "notes": ["the script ran out of memory before it came to train"],
+    }
+    return Check(False, values, show.as_text(values))
+
+
 def _values(call: Call, outlook: Outlook, found: list[tuple[str, str]], ahead: Plan) -> dict[str, Any]:
     situation = outlook.situation
     data = situation.data
@@ -43,8 +74,8 @@ def _values(call: Call, outlook: Outlook, found: list[tuple[str, str]], ahead: P
             "method": call.method,
             "code": call.code,
         },
-        "estimate": _estimate_values(situation.estimate),
-        "evaluation": _estimate_values(situation.evaluation),
+        "estimate": _estimate_values(situation.estimate, outlook.trains),
+        "evaluation": _estimate_values(situation.evaluation, outlook.evaluates),
         "data": None
         if data is None
         else {
@@ -66,8 +97,8 @@ def _values(call: Call, outlook: Outlook, found: list[tuple[str, str]], ahead: P
     }
 
 
-def _estimate_values(estimate: Estimate | None) -> dict[str, Any] | None:
-    return None if estimate is None else estimate.to_dict()
+def _estimate_values(estimate: Estimate | None, fits: bool) -> dict[str, Any] | None:
+    return None if estimate is None else estimate.to_dict() | {"fits": fits}
 
 
 def _step_values(fix: Fix) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from memfit import device
 from memfit.checking.job import CheckJob
 from memfit.checking.result import Check
+from memfit.errors import MemfitError
 from memfit.scripts import Script
 from memfit.sizes import Size, parse_size
 
@@ -27,9 +28,10 @@ def check_script(
     script.check()
     limit = device.host_memory().free if budget is None else parse_size(budget)
     job = CheckJob(script, limit, every)
-    checks: list[Check] = device.run_in_child(
-        "memfit.checking.job:run", job, on_progress=on_progress, stdin=_own_stdin()
-    )
+    answer = device.run_in_child("memfit.checking.job:run", job, on_progress=on_progress, stdin=_own_stdin())
+    if isinstance(answer, MemfitError):
+        raise answer
+    checks: list[Check] = answer
     return checks
 
 

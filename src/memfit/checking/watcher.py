@@ -8,12 +8,13 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from memfit import engines
 from memfit.checking.calls import Call, called_from, outlook_of_evaluation, outlook_of_fit
 from memfit.checking.outlook import Outlook
 from memfit.checking.result import Check, check_of
 from memfit.device.worker import Reporter, of_the_user
 from memfit.engines import TracedStep
-from memfit.errors import MemfitError
+from memfit.errors import BadInput, MemfitError
 from memfit.estimation.run import estimate_step
 from memfit.remedies import Data, Situation
 from memfit.sizes import format_size
@@ -62,6 +63,18 @@ class Watcher:
         self._reporter.progress(f"foreseeing {name}, called in line {call.line}")
         self._conclude(lambda: self._check_step(call, step, batch))
         self._stop()  # there is no telling what the script's own step would have given back
+
+    def eager_update(self) -> None:
+        """What was held up to here is known, what later steps take is not."""
+        if self._busy:
+            return
+        call = called_from("a step")
+        peak = format_size(engines.current().state().peak)
+        self.problem = BadInput(
+            f"{os.path.basename(call.file)}, line {call.line}, trains without @tf.function, which cannot be foreseen: "
+            f"its first step held {peak} before its update. Put @tf.function above the step and check again"
+        )
+        self._stop()
 
     def before_tensor(self, array: Any) -> None:
         """An array that is larger than the whole budget ends the training here."""
@@ -124,7 +137,7 @@ class Watcher:
     def _stop(self) -> None:
         if os.getpid() == self._process and threading.current_thread() is threading.main_thread():
             raise Stop
-        self._reporter.answer(self.checks)
+        self._reporter.answer(self.problem or self.checks)
 
 
 def _too_large(call: Call, data: Data, held: int, budget: int) -> Outlook:

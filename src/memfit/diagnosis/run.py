@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,6 +37,8 @@ def explain(what: BaseException | str | bytes | os.PathLike[str], *, model: Any 
         return explain_log(Path(what), model=model)
     if not isinstance(what, str | bytes):
         raise UsageError(f"explain takes an exception, a text or a path. Received: a {type(what).__name__}")
+    if isinstance(what, str) and _looks_like_a_path(what):
+        raise BadInput(f"there is no file {what!r}")
     return diagnose(read(clean(what)), model)
 
 
@@ -161,6 +164,10 @@ def _printed(failure: Failure) -> dict[str, Any]:
     names = [field.name for field in fields(Failure) if field.name not in ("layer", "how")]
     values = {name: getattr(failure, name) for name in names}
     return {name: printable(value) if isinstance(value, str) else value for name, value in values.items()}
+
+
+def _looks_like_a_path(text: str) -> bool:
+    return re.fullmatch(r"[\w./\\~:-]{1,400}\.(?:log|txt|out|err)", text) is not None
 
 
 def _is_a_file(text: str) -> bool:

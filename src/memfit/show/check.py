@@ -21,7 +21,8 @@ def as_text(values: dict[str, Any]) -> str:
 def headline(values: dict[str, Any]) -> str:
     call, budget = values["fit_call"], format_size(values["budget_bytes"])
     verdict = "fits in" if values["fits"] else "does not fit in"
-    return f"{call['file']}, line {call['line']}: {call['method']} with batch {call['batch_size']} {verdict} {budget}"
+    batch = "" if call["batch_size"] is None else f" with batch {call['batch_size']}"
+    return f"{call['file']}, line {call['line']}: {call['method']}{batch} {verdict} {budget}"
 
 
 def _rows(values: dict[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ def watch_keras(watcher: Watcher) -> None:
     for method in ("fit", "train_on_batch"):
         plain = getattr(keras.Model, method)
         setattr(keras.Model, method, _asked_first(plain, getattr(watcher, method), lambda: True))
+    steps.watch_eager_updates(watcher)
     keras.Model.evaluate = _asked_first(keras.Model.evaluate, watcher.evaluate, lambda: watcher.leads_on)
 
 

@@ -29,6 +29,21 @@ def watch_functions(watcher: Watcher) -> None:
     Function.__call__ = asked
 
 
+def watch_eager_updates(watcher: Watcher) -> None:
+    """Updates outside of any `tf.function`: a training loop that no graph foretells."""
+    import keras
+
+    plain = keras.optimizers.Optimizer.apply
+
+    @functools.wraps(plain)
+    def asked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _called_eagerly():
+            watcher.eager_update()
+        return plain(self, *args, **kwargs)
+
+    keras.optimizers.Optimizer.apply = asked
+
+
 def _called_eagerly() -> bool:
     import tensorflow as tf
 
