@@ -154,24 +154,42 @@ def test_a_script_that_shows_no_training_is_said_in_one_line(memfit, tmp_path, t
     assert "Traceback" not in finished.stderr
 
 
-def test_a_thread_a_handler_of_everything_and_a_fixed_batch_do_not_hide_a_training(memfit, tmp_path):
-    (tmp_path / "train.py").write_text(
-        "import threading, keras, numpy as np, tensorflow as tf\n"
-        f"{MODEL}"
-        "optimizer = keras.optimizers.Adam()\n"
-        "@tf.function\n"
-        "def prepare(x):\n    return x * 2\n"
-        "@tf.function\n"
-        "def learn(x):\n"
-        "    noise = tf.random.normal([32, 8])\n"
-        "    with tf.GradientTape() as tape:\n        loss = tf.reduce_mean(model(x + noise) ** 2)\n"
-        "    gradients = tape.gradient(loss, model.trainable_variables)\n"
-        "    optimizer.apply_gradients(zip(gradients, model.trainable_variables))\n"
-        "def main():\n"
-        "    try:\n        learn(prepare(tf.zeros((32, 8))))\n"
-        "    except Exception:\n        pass\n"
-        "thread = threading.Thread(target=main)\nthread.start()\nthread.join()\n"
-    )
+HIDDEN = """\
+import threading, keras, numpy as np, tensorflow as tf
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4)])
+optimizer = keras.optimizers.Adam()
+
+
+@tf.function
+def prepare(x):
+    return x * 2
+
+
+class Trainer:
+    @tf.function
+    def learn(self, x):
+        noise = tf.random.normal([32, 8])
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x + noise) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+def main():
+    try:
+        Trainer().learn(prepare(tf.zeros((32, 8))))
+    except Exception:
+        pass
+
+
+thread = threading.Thread(target=main)
+thread.start()
+thread.join()
+"""
+
+
+def test_a_method_a_thread_a_handler_of_everything_and_a_fixed_batch_do_not_hide_a_training(memfit, tmp_path):
+    (tmp_path / "train.py").write_text(HIDDEN)
     finished = memfit("check", "--budget", "1GiB", "--format", "json", "train.py")
     answer = json.loads(finished.stdout)
     assert (answer["fits"], answer["fit_call"]["method"], answer["fit_call"]["batch_size"]) == (True, "learn", 32)

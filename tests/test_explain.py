@@ -105,6 +105,13 @@ def test_the_lines_are_written_for_the_users_own_call():
     assert "validation_batch_size=32" in validation.code
 
 
+def test_the_tensor_is_checked_against_what_the_allocator_was_asked_for():
+    text = (CORPUS / "logs" / "batch_forward.log").read_text()
+    assert "which is what the allocator was asked for" in str(explain(text))
+    other = text.replace("(rounded to 268435456)", "(rounded to 999424)")
+    assert "the allocator's last dump is about another request, of 976 KiB" in str(explain(other))
+
+
 def test_a_text_without_any_memory_error_is_unknown_and_says_what_it_is():
     diagnosis = explain(CORPUS / "logs" / "not_memory.log")
     assert diagnosis.cause == "unknown"

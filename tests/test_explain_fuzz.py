@@ -87,10 +87,10 @@ LARGE = {
 @pytest.mark.parametrize("name", LARGE)
 def test_ten_megabytes_take_less_than_a_second(name):
     best = 9.0
-    for _ in range(3):  # the machine may be busy with something else
-        start = time.perf_counter()
+    for _ in range(3):
+        start = time.process_time()  # other work on the machine does not count
         diagnosis = explain(LARGE[name][:SIZE])
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
         if best < 1.0:
             break
     assert no_escape_in(diagnosis)

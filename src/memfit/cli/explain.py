@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memfit.cli.output import Output
+
+if TYPE_CHECKING:
+    from memfit.diagnosis.result import Diagnosis
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,11 +29,14 @@ def run(options: argparse.Namespace, output: Output) -> int:
             output.say("reading a log from standard input; end it with Ctrl-D")
         diagnosis = diagnose(read(read_stream(sys.stdin.buffer)))
     output.result("explain", diagnosis.to_dict(), str(diagnosis))
-    output.next_step(_next_step(diagnosis.fixes[0].remedy if diagnosis.fixes else None))
+    output.next_step(_next_step(diagnosis))
     return 0
 
 
-def _next_step(remedy: str | None) -> str:
-    if remedy is None:
-        return "foresee the next one: memfit estimate train.py:build --batch 32 --budget 8GiB"
-    return f"write the lines under 1. ({remedy}) into your program, then: memfit check --budget 8GiB train.py"
+def _next_step(diagnosis: Diagnosis) -> str:
+    budget = "8GiB" if diagnosis.limit is None else f"{max(diagnosis.limit // 2**20, 1)}MiB"
+    script = "train.py" if diagnosis.source is None else diagnosis.source.file.replace("\\", "/").rpartition("/")[2]
+    check = f"memfit check --budget {budget} {script}"
+    if not diagnosis.fixes:
+        return f"see whether a script will fit: {check}"
+    return f"write the lines under 1. ({diagnosis.fixes[0].remedy}) into your program, then: {check}"

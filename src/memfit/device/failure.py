@@ -32,19 +32,21 @@ _POOL = re.compile(rf"memory_limit_: ?({_SIZE}) available size: ?({_SIZE})")
 _ASYNC = re.compile(r"cuMemAllocAsync failed to allocate (\d{1,19})")
 _ASYNC_NAME = re.compile(r"(\w{1,40}) $")
 _NUMPY = re.compile(
-    r"Unable to allocate ([\d.]{1,12} \w{1,5}) for an array with shape \(([\d, ]{0,200})\) and data type (\S{1,40})"
+    r"Unable to allocate (?:([\d.]{1,12} \w{1,5}) for an )?array with shape \(([\d, ]{0,200})\)"
+    r" and data type (\S{1,40})"
 )
 _TORCH = re.compile(rf"(CUDA|HIP|MPS)(?: backend)? out of memory\b[^\n]{{0,400}}?[Tt]ried to allocate ({_SIZE})")
 _TORCH_TOTAL = re.compile(rf"total capac?it?y of ({_SIZE})|; ({_SIZE}) total capacity")
 _TORCH_USED = re.compile(rf"this process has ({_SIZE}) memory in use|; ({_SIZE}) already allocated")
 _TORCH_CPU = re.compile(r"DefaultCPUAllocator: [^\n]{0,60}?tried to allocate (\d{1,19}) bytes")
 _XLA = re.compile(
-    rf"(?:Out of memory while trying to allocate|Failed to allocate request for|Attempting to allocate) ({_SIZE})"
+    r"(?:Out of memory (?:while trying to allocate|allocating)|Failed to allocate request for|Attempting to allocate)"
+    rf" ({_SIZE})"
 )
 _XLA_BUFFER = re.compile(r"Shape: (\w{1,8})\[([\d,]{0,200})\]")
 _XLA_OPERATOR = re.compile(r'op_name="([^"\n]{1,400})"')
 _DRIVER = re.compile(r"failed to alloc(?:ate)? (?:[\d.]{1,12}\w{0,4} \()?(\d{1,19}) bytes\)? (?:from|on) (device|host)")
-_NODE = re.compile(r"\{\{node ([^}\n]{1,300})\}\}")
+_NODE = re.compile(r"(?:\{\{|\[\[)[Nn]ode:? ([^}\s=\]]{1,300})")
 _DETECTED = re.compile(r"Detected at node '?([^\s']{1,300})'? defined at")
 _EAGER_OP = re.compile(r"\[Op:([^\]\n]{1,80})\]")
 _WRAPPED_OP = re.compile(r"function_node __wrapped__(\w{1,60}?)_device_")
@@ -68,6 +70,12 @@ def read_failure(text: str) -> Failure:
     for _, other in own[1:]:
         failure = _completed(failure, other)
     return _with_stats(text, _with_op(text, failure))
+
+
+def requested_bytes(text: str) -> int | None:
+    """What the allocator was last asked for, by its own dump, rounded as it rounds."""
+    at, dumped = _read_dump(text)
+    return dumped.bytes if at >= 0 else None
 
 
 def _told(text: str, readers: tuple[Reader, ...]) -> list[tuple[int, Failure]]:
@@ -107,7 +115,7 @@ def _read_numpy(text: str) -> tuple[int, Failure]:
     if match is None:
         return -1, Failure()
     exact = _tensor(_shape(match[2]), match[3], allocator="numpy")
-    return at, exact if exact.bytes is not None else replace(exact, bytes=_bytes(match[1]))
+    return at, exact if exact.bytes is not None else replace(exact, bytes=_bytes(match[1] or ""))
 
 
 def _read_torch(text: str) -> tuple[int, Failure]:

@@ -12,7 +12,8 @@ __all__ = ["is_out_of_memory", "mentions_out_of_memory", "read_failure"]
 _TEXTS = re.compile(
     r"OOM when allocating"
     r"|(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:Out of memory|OOM|failed to allocate|MemoryError|Attempting)"
-    r"|Out of memory while trying to allocate"
+    r"|Out of memory (?:while trying to allocate|allocating)"
+    r"|failed\. Status: out of memory"
     r"|ran out of memory trying to allocate [\d.]{1,12}\s?\w{1,4} \(rounded"
     r"|failed to allocate memory"
     r"|cuMemAllocAsync failed to allocate"
@@ -25,7 +26,7 @@ _TEXTS = re.compile(
     r"|HIP out of memory"
     r"|MPS backend out of memory"
     r"|DefaultCPUAllocator: (?:can't|not enough) (?:allocate )?memory"
-    r"|Unable to allocate [\d.]{1,12} \w{1,5} for an array"
+    r"|Unable to allocate (?:[\d.]{1,12} \w{1,5} for an )?array"
     r"|std::bad_alloc"
 )
 _ENGINE_ERRORS = (

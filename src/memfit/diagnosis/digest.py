@@ -29,6 +29,7 @@ _WORDS: tuple[tuple[str, int, int], ...] = (
     ("Dst tensor is not", 5, 300),
     ("Cannot parse tensor", 5, 800),
     ("bad_alloc", 5, 300),
+    ("running low on memory", 5, 300),
     ("memory_limit_:", 3, 300),
     ("Limit: ", 3, 600),
     ("Free memory/Total", 3, 300),

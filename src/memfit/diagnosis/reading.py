@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from memfit.device.failure import read_failure
+from memfit.device.failure import read_failure, requested_bytes
 from memfit.device.oom import mentions_out_of_memory
 from memfit.diagnosis.digest import digest
 from memfit.diagnosis.phase import OPTIMIZERS, Phase, phase_of
@@ -16,7 +16,7 @@ from memfit.errors import Failure
 
 _KILLED = re.compile(
     r"Killed process \d{1,9}|oom[-_]kill|oom_reaper|OOM ?Killed|task \d{1,6}: Out Of Memory"
-    r"|exit(?:ed with)?(?: code| status)?:? 137\b|returned? 137\b"
+    r"|node running low on memory|exit(?:ed with)?(?: code| status)?:? 137\b|returned? 137\b"
     r"|(?m:^[^\n]{0,60}\bKilled\b[^\n]{0,120}$)|session crashed after using all available RAM|SIGKILL"
 )
 _CRASHED = re.compile(r"Segmentation fault|SIGSEGV|exit(?: code| status)?:? (?:139|134)\b|core dumped|Aborted")
@@ -34,6 +34,7 @@ class Reading:
     """Facts only; what is not told is None or empty. `kind` is the sort of failure, "" where none is told."""
 
     failure: Failure = field(default_factory=Failure)
+    requested: int | None = None
     kind: str = ""
     crashed: bool = False
     error: str | None = None
@@ -70,6 +71,7 @@ def read(text: str) -> Reading:
     named = _LAYER.findall(text)
     return Reading(
         failure=failure,
+        requested=requested_bytes(text),
         kind=kind,
         crashed=_CRASHED.search(text) is not None,
         error=_last_error(text),

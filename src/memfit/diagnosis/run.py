@@ -32,7 +32,7 @@ def explain(what: BaseException | str | bytes | os.PathLike[str], *, model: Any 
     """
     if isinstance(what, BaseException):
         reading, testimony = read_exception(what)
-        return diagnose(reading, model if model is not None else None, known=testimony.model)
+        return diagnose(reading, model, known=testimony.model)
     if isinstance(what, os.PathLike) or (isinstance(what, str) and _is_a_file(what)):
         return explain_log(Path(what), model=model)
     if not isinstance(what, str | bytes):
@@ -131,8 +131,20 @@ def _evidence(reading: Reading, causes: list[Cause]) -> list[str]:
         short = failure.in_use + failure.bytes - failure.limit
         if short > 0:
             evidence.append(f"truly full: {format_size(short)} more were needed than there were")
+    evidence += _checked(reading)
     evidence += [cause.evidence for cause in causes[1:3]]
     return list(dict.fromkeys(evidence))
+
+
+def _checked(reading: Reading) -> list[str]:
+    """Is the tensor that was named as large as what the allocator was asked for?"""
+    failure, asked = reading.failure, reading.requested
+    if failure.shape is None or failure.bytes is None or asked is None:
+        return []
+    tensor = f"{list(failure.shape)} of {failure.dtype} is {format_size(failure.bytes)}"
+    if 0 <= asked - failure.bytes < _ROUNDING:
+        return [f"{tensor}, which is what the allocator was asked for"]
+    return [f"{tensor}, but the allocator's last dump is about another request, of {format_size(asked)}"]
 
 
 def _missing(reading: Reading) -> list[str]:

@@ -30,6 +30,8 @@ def read_sharing(text: str) -> tuple[tuple[str, ...], int | None]:
     total = int(found[-1][1]) if found else None
     if not total and (smi := _SMI_MEMORY.findall(text)):
         total = int(smi[-1][1]) * 2**20
+    if "failed. Status: out of memory" in text:
+        evidence.append("the GPU had no memory left when the program started")
     if _AT_START.search(text) and "ran out of memory" not in text and "OOM when" not in text:
         evidence.append("CUDA could not give TensorFlow its pool when the program started")
     return tuple(dict.fromkeys(evidence)), total

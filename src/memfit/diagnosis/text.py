@@ -9,6 +9,7 @@ from memfit.device.oom import mentions_out_of_memory
 
 CHUNK = 4 * 2**20
 KEPT = 24 * 2**20  # of a larger log: its beginning, its end, and the parts that speak of memory
+MANY_ESCAPES = 300_000
 _ESCAPE = re.compile(rb"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,256}(?:\x07|\x1b\\)|[@-Z\\^_])")
 _CONTROL = bytes({*range(32), 127} - {0x09, 0x0A, 0x0D})
 _HIGH = bytes(byte if byte < 128 else ord("?") for byte in range(256))
@@ -39,7 +40,10 @@ def clean(text: bytes | str) -> str:
     raw = text.encode("utf-8", "replace") if isinstance(text, str) else text
     if raw[:2] in _UTF16:
         raw = raw[: len(raw) // 2 * 2].decode("utf-16", "replace").encode("utf-8", "replace")
-    raw = _ESCAPE.sub(b"", raw) if b"\x1b" in raw else raw
+    if (
+        0 < raw.count(b"\x1b") < MANY_ESCAPES
+    ):  # of more, only the escape itself is taken out, with the control characters
+        raw = _ESCAPE.sub(b"", raw)
     raw = raw.translate(None, _CONTROL).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     try:
         return raw.decode("utf-8")

@@ -7,7 +7,6 @@ import re
 from memfit.sizes import format_size
 
 _FIT = re.compile(r"(\w[\w.]{0,80})\.fit\((.{0,2000})\)", re.DOTALL)
-_BATCH = re.compile(r"batch_size\s*=\s*[\w.]+")
 _NAMES = re.compile(r"[(,]\s*([A-Za-z_]\w{0,60})\s*(?=[,)])")
 
 

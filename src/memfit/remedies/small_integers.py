@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from memfit.remedies.calls import array_names
 from memfit.remedies.remedy import Exactness, Remedy, Situation
 
 _SCALING = re.compile(r"/=? ?255|\.astype\(")
@@ -24,7 +23,6 @@ class SmallIntegers(Remedy):
         return None if situation.bytes is None else situation.bytes - situation.bytes // self._times(situation)
 
     def code(self, situation: Situation) -> str:
-        _, _ = array_names(situation.call)
         return "layers.Rescaling(1 / 255)  # as the first layer of the model, and leave the images as uint8"
 
     def _times(self, situation: Situation) -> int:

@@ -36,7 +36,7 @@ _SURE = ((0.85, "almost certain"), (0.6, "likely"), (0.0, "possible"))
 
 def as_text(diagnosis: Diagnosis) -> str:
     lines = [headline(diagnosis), *facts(diagnosis), ""]
-    lines += [f"  - {text}" for text in diagnosis.evidence]
+    lines += [f"  - {text}" for text in diagnosis.evidence if diagnosis.causes]
     others = [f"{cause.name} ({sureness(cause.confidence)})" for cause in diagnosis.causes[1:4]]
     lines += [f"also possible: {', '.join(others)}"] if others else []
     lines += [f"not told: {', '.join(diagnosis.missing)}"] if diagnosis.missing else []

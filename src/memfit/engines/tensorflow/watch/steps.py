@@ -20,13 +20,20 @@ def watch_functions(watcher: Watcher) -> None:
 
     @functools.wraps(plain)
     def asked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if id(self) not in known and _called_eagerly() and watcher.of_the_user(self.python_function):
+        if id(self) not in known and _called_eagerly() and watcher.of_the_user(_written(self.python_function)):
             known.add(id(self))
             if _applies_gradients(self, args, kwargs):
                 watcher.step(self.python_function.__name__, *_traced(self, args, kwargs))
         return plain(self, *args, **kwargs)
 
     Function.__call__ = asked
+
+
+def _written(function: Any) -> Any:
+    """The function as its author wrote it, below what binds it to an object."""
+    from tensorflow.python.util import tf_decorator
+
+    return tf_decorator.unwrap(function)[1]
 
 
 def watch_eager_updates(watcher: Watcher) -> None:
