@@ -38,6 +38,7 @@ class Failure:
     allocator: str | None = None
     in_use: int | None = None
     limit: int | None = None
+    largest_free: int | None = None
     how: str = "raised"
 
 

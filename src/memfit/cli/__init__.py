@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from types import ModuleType
 
 import memfit
-from memfit.cli import demo, doctor, estimate, measure, run
+from memfit.cli import check, demo, doctor, estimate, explain, measure, run
 from memfit.cli.output import Output
 from memfit.errors import DoesNotFit, MemfitError, UsageError
 
-COMMANDS: tuple[ModuleType, ...] = (estimate, measure, run, doctor, demo)
+COMMANDS: tuple[ModuleType, ...] = (check, run, estimate, measure, explain, doctor, demo)
 
 FAILED, WRONG_USAGE, DOES_NOT_FIT, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 130, 141
 

@@ -20,7 +20,10 @@ from memfit.device.death import IllegalInstruction, completed, explain_death
 from memfit.device.host import host_memory
 from memfit.errors import ChildFailed, DoesNotFit
 
-_BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); from memfit.device.worker import main; main()"
+_BOOT = (
+    "import json, sys; sys.path[:], stdin = json.loads(sys.argv.pop()); "
+    "from memfit.device.worker import main; main(stdin)"
+)
 
 
 def run_in_child(
@@ -29,9 +32,11 @@ def run_in_child(
     *,
     budget: int | None = None,
     on_progress: Callable[[str], None] | None = None,
+    stdin: int | None = None,
 ) -> Any:
     """Call `function` ("module:name") with `payload` in a fresh Python under `budget` and return its result.
 
+    `stdin` is a file descriptor that the job may read as its standard input; else it finds none there.
     Raises what the job raised, `DoesNotFit` where the child died of memory, and `ChildFailed` where it died of
     something else. The child and its temporary files are gone when this returns, however it returns.
     """
@@ -40,15 +45,21 @@ def run_in_child(
     limit = budget if budget is not None else max(host_memory().free, 2**20)
     environment = engine.environment(limit)
     try:
-        return _run(job, environment, budget, on_progress or (lambda _: None))
+        return _run(job, environment, budget, on_progress or (lambda _: None), stdin)
     except IllegalInstruction:
-        return _run(job, environment | engine.cautious_environment(), budget, on_progress or (lambda _: None))
+        return _run(job, environment | engine.cautious_environment(), budget, on_progress or (lambda _: None), stdin)
 
 
-def _run(job: Job, environment: dict[str, str], budget: int | None, on_progress: Callable[[str], None]) -> Any:
+def _run(
+    job: Job,
+    environment: dict[str, str],
+    budget: int | None,
+    on_progress: Callable[[str], None],
+    stdin: int | None,
+) -> Any:
     with tempfile.TemporaryDirectory(prefix="memfit-") as folder:
         log = Path(folder) / "log"
-        with log.open("wb") as log_stream, _start(folder, log_stream, environment) as child:
+        with log.open("wb") as log_stream, _start(folder, log_stream, environment, stdin) as child:
             try:
                 answer, state = _converse(child, job, on_progress)
             finally:
@@ -61,12 +72,13 @@ def _run(job: Job, environment: dict[str, str], budget: int | None, on_progress:
     raise explain_death(child.returncode, text, budget=budget, state=state)
 
 
-def _start(folder: str, log: IO[bytes], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def _start(folder: str, log: IO[bytes], environment: dict[str, str], stdin: int | None) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", _BOOT, json.dumps(sys.path)],
+        [sys.executable, "-c", _BOOT, json.dumps([sys.path, stdin])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=log,
+        pass_fds=() if stdin is None else (stdin,),
         env=os.environ | environment | {"TMPDIR": folder},  # so that its temporary files go when the folder does
     )
 

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import traceback
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from memfit.device.channel import Job, Printing, Progress, Raised, Result, Sender, State
 from memfit.errors import MemfitError
@@ -23,16 +23,22 @@ class Reporter:
     def progress(self, text: str) -> None:
         self._sender.send(Progress(text))
 
+    def answer(self, value: Any) -> NoReturn:
+        """Give the job's result now and end this process, whatever else is going on in it."""
+        self._sender.send(Result(value))
+        os._exit(0)
+
     def state(self, live: int, peak: int) -> None:
         self._sender.send(State(live, peak))
 
 
-def main() -> None:
+def main(stdin: int | None = None) -> None:
+    """`stdin` is the file that the job may read as its standard input."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends this process
     lifeline = os.fdopen(os.dup(0), "rb")
     sender = Sender(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)  # what native code prints belongs in the log
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(stdin if stdin is not None else os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdout = sys.stderr = Printing(sender)
     job = _read_job(lifeline)
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
@@ -70,13 +76,13 @@ def _unpickle(payload: bytes) -> Any:
 
 def summary(error: BaseException) -> str:
     """One line: the error, and the last line of code that is not of an installed library."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _of_the_user(frame.filename)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if of_the_user(frame.filename)]
     where = f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
     text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"
 
 
-def _of_the_user(filename: str) -> bool:
+def of_the_user(filename: str) -> bool:
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     library = os.path.dirname(os.__file__)
     in_demo = os.path.join(own, "demo")

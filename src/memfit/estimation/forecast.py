@@ -45,6 +45,9 @@ class Forecast:
     doubt: float = 1.0
     _figures: dict[int, Figures] = field(default_factory=dict)
     _recordings: list[Recording] = field(default_factory=list)
+    _fitting: dict[tuple[int, int, int], bool] = field(default_factory=dict)
+    _largest: dict[int, int] = field(default_factory=dict)
+    _orders: int = SEEDS  # tried for the largest batch; of a step with long loops one takes long enough
 
     confidence = CONFIDENCE
 
@@ -70,6 +73,12 @@ class Forecast:
 
     def fits(self, batch: int, budget: int, *, orders: int = 1) -> bool:
         """Do the simulated steps run under `budget`, in each of so many orders?"""
+        asked = (batch, budget, orders)
+        if asked not in self._fitting:
+            self._fitting[asked] = self._fits(batch, budget, orders)
+        return self._fitting[asked]
+
+    def _fits(self, batch: int, budget: int, orders: int) -> bool:
         graph = self.graph_for(batch)
         try:
             for seed in range(orders):
@@ -83,9 +92,14 @@ class Forecast:
 
         What a batch needs jumps with how its tensors fit into chunks: a larger batch may fit where a smaller does not.
         """
+        if budget not in self._largest:
+            self._largest[budget] = self._search(budget)
+        return self._largest[budget]
+
+    def _search(self, budget: int) -> int:
         limit = round(budget * SAFE)
         batch = self._guess(limit)
-        while batch > 1 and not self.fits(batch, limit, orders=SEEDS):
+        while batch > 1 and not self.fits(batch, limit, orders=self._orders):
             batch = batch * 15 // 16
         if batch == 1 and not self.fits(1, budget):
             return 0
@@ -95,7 +109,7 @@ class Forecast:
 
     def _higher(self, batch: int, limit: int) -> int | None:
         steps = dict.fromkeys(batch + max(batch * percent // 100, 1) for percent in CLIMB)
-        return next((larger for larger in steps if self.fits(larger, limit, orders=SEEDS)), None)
+        return next((larger for larger in steps if self.fits(larger, limit, orders=self._orders)), None)
 
     def _guess(self, budget: int) -> int:
         """The batch whose peak, without a limit, is about the budget."""
@@ -114,6 +128,7 @@ class Forecast:
         while len(runs) < SEEDS and runs[0].executed < MANY_EXECUTIONS:
             logs.append([])
             runs.append(simulate(graph, batch, seed=len(runs), log=logs[-1]))
+        self._orders = len(runs)
         middle = sorted(range(len(runs)), key=lambda k: runs[k].peak)[len(runs) // 2]
         self._recordings.append(Recording(graph, batch, logs[middle]))
         held = at_peak(graph, logs[middle])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from memfit import device, engines
@@ -38,19 +39,32 @@ def estimate(model: Any, batch_size: int = 32, *, x: Any = None, budget: Size | 
     batch_size = check_batch_size(batch_size)
     limit = None if budget is None else parse_size(budget)
     require_trainable(model, x)
+    with double(model) as twin:
+        return estimate_built(twin, batch_size, portable(x, 1), None, limit)
+
+
+@contextmanager
+def double(model: Any) -> Iterator[Any]:
+    """A model like `model` that may be traced and changed, whose variables take no memory."""
     with engines.current().unallocated():
         try:
             twin = unpack(pack(model))
         except BadInput:  # it cannot be rebuilt from its configuration, so it is traced itself
             with untouched(model):
-                return estimate_built(model, batch_size, portable(x, 1), None, limit)
-        return estimate_built(twin, batch_size, portable(x, 1), None, limit)
+                yield model
+        else:
+            yield twin
 
 
-def estimate_built(model: Any, batch_size: int, x: Any, y: Any, budget: int | None) -> Estimate:
-    """The same for a model that may be changed: its optimizer is built, and its variables may have no memory."""
+def estimate_built(
+    model: Any, batch_size: int, x: Any, y: Any, budget: int | None, method: str = "train_step"
+) -> Estimate:
+    """The same for a model that may be changed: its optimizer is built, and its variables may have no memory.
+
+    `method` is the step to foresee: training's, or `test_step` for evaluation.
+    """
     tries = [batch.specs() for batch in batches(model, x, y)]
-    step = _trace(model, tries)
+    step = _trace(model, tries, method)
     notes = [*step.graph_for(0).notes, *_doubts(model)]
     return from_forecast(
         Forecast(step.graph_for, doubt=_doubt(model)),
@@ -59,6 +73,22 @@ def estimate_built(model: Any, batch_size: int, x: Any, y: Any, budget: int | No
         output_shapes=step.output_shapes,
         notes=notes,
         budget=budget,
+    )
+
+
+def estimate_step(step: engines.TracedStep | None, name: str, batch_size: int) -> Estimate:
+    """The same for a hand-written step that has been traced."""
+    if step is None:
+        raise BadInput(f"{name} cannot be traced: memfit cannot foresee what it takes")
+    notes = list(step.graph_for(0).notes)
+    doubt = 1.0 if engines.current().calibrated() else UNCALIBRATED_DOUBT
+    return from_forecast(
+        Forecast(step.graph_for, doubt=doubt),
+        batch_size,
+        model_name=name,
+        output_shapes=step.output_shapes,
+        notes=notes,
+        budget=None,
     )
 
 
@@ -82,16 +112,16 @@ def calibrate(on_progress: Callable[[str], None] | None = None) -> None:
     device.run_in_child("memfit.estimation.job:calibrate", None, on_progress=on_progress)
 
 
-def _trace(model: Any, tries: list[Batch]) -> engines.TracedStep:
+def _trace(model: Any, tries: list[Batch], method: str) -> engines.TracedStep:
     names = LayerNames(model)
     *earlier, last = tries
     for batch in earlier:
         try:
-            return _trace_one(model, batch, names)
+            return _trace_one(model, batch, names, method)
         except Exception:  # nothing says what a custom step takes as `y`: the last try tells what is wrong
             continue
     try:
-        return _trace_one(model, last, names)
+        return _trace_one(model, last, names, method)
     except BadInput:
         raise
     except Exception as error:
@@ -108,9 +138,9 @@ def _doubt(model: Any) -> float:
     return calibrated * (EAGER_DOUBT if model.run_eagerly else 1.0)
 
 
-def _trace_one(model: Any, batch: Batch, names: LayerNames) -> engines.TracedStep:
+def _trace_one(model: Any, batch: Batch, names: LayerNames, method: str) -> engines.TracedStep:
     data = batch.x if batch.y is None else (batch.x, batch.y)
-    return engines.current().trace_step(model, data, lambda: owned_variables(model), names)
+    return engines.current().trace_step(model, data, lambda: owned_variables(model), names, method)
 
 
 def _reason(error: BaseException, names: LayerNames) -> str:

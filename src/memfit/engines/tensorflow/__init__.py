@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from memfit.engines import Owned, TracedStep
+from memfit.engines import DatasetFacts, Owned, TracedStep, Watcher
 from memfit.engines.tensorflow.allocator import (
     cautious_environment,
     enforce,
@@ -26,6 +26,7 @@ __all__ = [
     "calibrate",
     "calibrated",
     "cautious_environment",
+    "dataset_facts",
     "enforce",
     "environment",
     "facts",
@@ -42,13 +43,16 @@ __all__ = [
     "state",
     "trace_step",
     "unallocated",
+    "watching",
 ]
 
 
-def trace_step(model: Any, data: Any, owned: Callable[[], Iterable[Owned]], names: LayerNames) -> TracedStep:
+def trace_step(
+    model: Any, data: Any, owned: Callable[[], Iterable[Owned]], names: LayerNames, method: str = "train_step"
+) -> TracedStep:
     from memfit.engines.tensorflow.step import traced  # imports TensorFlow
 
-    return traced.trace_step(model, data, owned, names)
+    return traced.trace_step(model, data, owned, names, method)
 
 
 @contextmanager
@@ -85,3 +89,16 @@ def calibrated() -> bool:
     from memfit.engines.tensorflow.step import calibration
 
     return calibration.current() is not None
+
+
+def watching(watcher: Watcher) -> dict[str, Callable[[], None]]:
+    """What to do after the import of each module, so that `watcher` is told what a script does."""
+    from memfit.engines.tensorflow.watch import hooks
+
+    return {"tensorflow": lambda: hooks.watch_tensorflow(watcher), "keras": lambda: hooks.watch_keras(watcher)}
+
+
+def dataset_facts(data: Any) -> DatasetFacts | None:
+    from memfit.engines.tensorflow.watch import datasets
+
+    return datasets.facts(data)

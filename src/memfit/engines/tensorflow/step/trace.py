@@ -97,13 +97,13 @@ def stand_in_for(model: Any, data: Any) -> StandIn:
     return StandIn(next((p for p in PRIMES if not any(d > 0 and d % p == 0 for d in near)), 1009))
 
 
-def trace(model: Any, data: Any, stand_in: StandIn) -> Any:
-    """The model's own step as one graph; `data` is what `train_step` takes, as specs with the batch left open."""
+def trace(model: Any, data: Any, stand_in: StandIn, method: str = "train_step") -> Any:
+    """The model's own step as one graph; `data` is what its `method` takes, as specs with the batch left open."""
     specs = with_batch(data, stand_in.batch)
     with suppress(RuntimeError):  # a model without `call` builds what it needs in its own step
         model._symbolic_build(data_batch=specs if isinstance(specs, tuple) else (specs,))
     compiled = getattr(model, "jit_compile", None) is True or None
-    step = tf.function(lambda batch: model.train_step(batch), autograph=False, jit_compile=compiled)
+    step = tf.function(lambda batch: getattr(model, method)(batch), autograph=False, jit_compile=compiled)
     return step.get_concrete_function(specs)
 
 

@@ -71,12 +71,14 @@ class TracedStep:
         return xla.step_graph(self.concrete, self.stand_in, sizes, variables, [o.variable for o in self.owned])
 
 
-def trace_step(model: Any, data: Any, owned: Callable[[], Iterable[Owned]], names: LayerNames) -> TracedStep:
+def trace_step(
+    model: Any, data: Any, owned: Callable[[], Iterable[Owned]], names: LayerNames, method: str = "train_step"
+) -> TracedStep:
     """Trace the model's own step on `data` (specs). Its optimizer's variables come to be, but take no memory."""
     specs = tf.nest.map_structure(lambda spec: tf.TensorSpec(spec.shape, spec.dtype), data)
     stand_in = trace.stand_in_for(model, specs)
     with markers.marking(taken_off=True), unallocated(), warnings.catch_warnings(action="ignore"):
-        concrete = trace.trace(model, specs, stand_in)
+        concrete = trace.trace(model, specs, stand_in, method)
     shapes = {name: _shape_text(shape, stand_in) for name, shape in markers.output_shapes(names).items()}
     compiled = getattr(model, "jit_compile", None) is True
     return TracedStep(concrete, stand_in, list(owned()), names, compiled, shapes)

@@ -1,0 +1,1 @@
+"""Check: run a script up to its training, train nothing, and say whether it will fit."""

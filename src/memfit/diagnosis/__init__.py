@@ -1,0 +1,1 @@
+"""Why did it fail? From an exception or a log to the allocation, the cause and the fix."""
