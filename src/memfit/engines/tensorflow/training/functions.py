@@ -10,9 +10,12 @@ from keras.src import tree
 from keras.src.backend.tensorflow.trainer import reduce_per_replica
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
-from memfit.engines.tensorflow.training import parts
+from memfit.engines.tensorflow.training import parts, room
+from memfit.engines.tensorflow.training.bound import bound
+from memfit.engines.tensorflow.training.room import Room
 from memfit.engines.tensorflow.training.setting import Setting
 from memfit.engines.tensorflow.training.split import CannotSplit, Split
+from memfit.engines.tensorflow.training.undo import size
 from memfit.engines.tensorflow.training.whole import PartlyWritten, Whole
 
 
@@ -30,6 +33,31 @@ class Batch:
 
     def run(self, count: int) -> Any:
         return self.whole(self.data, self.spec) if count == 1 else self.split(self.data, count, self.spec)
+
+    def room(self) -> Room | None:
+        return room.now()
+
+    def caveats(self) -> list[str]:
+        return self.split.caveats(self.model) if isinstance(self.split, Split) else []
+
+    def specs(self) -> Any:
+        data = self.data
+        while isinstance(data, tuple) and data and data[-1] is None:
+            data = data[:-1]
+        return data
+
+    def nbytes(self) -> int:
+        return sum(_nbytes(leaf) for leaf in tree.flatten(self.data))
+
+    def gradients(self) -> int:
+        return size(self.model.trainable_variables)
+
+    def available(self, budget: int | None, free: int) -> int:
+        """What there is for this training, the model's own variables included."""
+        return room.for_training(size(_variables(self.model)), budget, free)
+
+    def at_most(self) -> int | None:
+        return bound(self.model, self.samples or 1, self.nbytes())
 
     def why_not(self, error: BaseException) -> str | None:
         if isinstance(error, CannotSplit):
@@ -123,3 +151,9 @@ def _spec(iterator: Any) -> Any:
         spec = iterator.element_spec
         return tree.map_structure(lambda s: None if isinstance(s, tf.OptionalSpec) else s, spec)
     return None
+
+
+def _nbytes(leaf: Any) -> int:
+    if isinstance(leaf, tf.RaggedTensor | tf.SparseTensor):
+        leaf = leaf.values
+    return int(tf.size(leaf)) * leaf.dtype.size if tf.is_tensor(leaf) else int(getattr(leaf, "nbytes", 0))

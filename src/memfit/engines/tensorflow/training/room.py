@@ -44,6 +44,25 @@ def short_of(wanted: int) -> bool:
     return room is not None and room.limit is not None and room.limit - room.live < wanted
 
 
+def peak() -> int:
+    """The highest moment so far: the allocator's, or, where it keeps no figures, the process's."""
+    room = now()
+    if room is not None:
+        return room.peak
+    import resource  # not on Windows, where TensorFlow has no GPU and no limit either
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def for_training(held: int, budget: int | None, free: int) -> int:
+    """What a training may take whose variables, `held` bytes, are there already; `free` is what the host has left."""
+    room = now()
+    if room is not None and room.limit is not None:
+        total = room.limit if budget is None else min(room.limit, budget)
+        return total - max(room.live - held, 0)
+    return free + held if budget is None else min(free + held, budget)
+
+
 _known: dict[str, Any] = {}
 
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 from keras.src import tree
 
 from memfit.engines.tensorflow.training import parts, room
+from memfit.engines.tensorflow.training.coupling import COUPLED, COUPLING, SUMS, check
 from memfit.engines.tensorflow.training.dependence import Dependence, Origin
 from memfit.engines.tensorflow.training.setting import Setting
 from memfit.engines.tensorflow.training.undo import Undo
@@ -55,7 +56,9 @@ class Split:
         self._update_needs: int | None = None
         self._obstacle: str | None = None
         self._learnt = False
-        self.random = False
+        self._sums_up = False
+        self._checked: str | None = None
+        self._random = False
 
     def __call__(self, data: Any, count: int, spec: Any = None) -> Any:
         """The step on `data`, in `count` parts. Whatever happens, a step that fails has changed nothing."""
@@ -64,7 +67,10 @@ class Split:
             raise CannotSplit("its arrays differ in length")
         ranges = parts.bounds(total, count)
         self._prepare(parts.piece(data, *ranges[0]), spec)
-        undo = Undo(self._variables())
+        if self._checked is None:
+            self._checked = check(self._gradients_of, data, self._undo_state) if self._can_check(total) else ""
+            self._sums_up = self._checked == SUMS
+        undo = self._undo_state()
         updated: Undo | None = None
         try:
             whole = self._measured(data, ranges)
@@ -119,7 +125,7 @@ class Split:
         self._rounds = 1 + max(rounds, default=0)
         self._obstacle = None
         if found is not None:
-            self.random = found.random
+            self._random = found.random
             if found.writes_elsewhere:
                 self._obstacle = "it writes to variables that are not Keras's"
         trained = {id(v) for update in held.updates for v in update.variables}
@@ -195,7 +201,8 @@ class Split:
         for low, high in ranges:
             fraction = tf.constant((high - low) / total, tf.float64)
             last = tf.constant(high == total)
-            found, rows = self._function(current)(parts.piece(data, low, high), fraction, fraction, last, whole)
+            weight = tf.ones_like(fraction) if self._sums_up else fraction
+            found, rows = self._function(current)(parts.piece(data, low, high), fraction, weight, last, whole)
             outputs.append(found)
             sparse.append(rows)
         weights = [(high - low) / total for low, high in ranges]
@@ -261,6 +268,38 @@ class Split:
         short = room.short_of(self._update_needs or TEMPORARIES * weights)
         risky = self._rounds > 1 or short or not all(map(own_optimizer, updates))
         return Undo(variables, on_host=short) if risky or self._setting.eager else None
+
+    # what cannot be reproduced in parts
+
+    def caveats(self, model: Any) -> list[str]:
+        """What is said once of a model whose batches are split."""
+        found = []
+        normalized = [layer.name for layer in model._flatten_layers() if isinstance(layer, COUPLING)]
+        if self._applied and normalized:
+            found.append(f"{normalized[0]!r} normalizes by the statistics of each micro-batch, not of the whole batch")
+        elif self._checked == COUPLED:
+            found.append("this step couples the samples of a batch, so its micro-batches do not sum to the same update")
+        if self._random:
+            found.append("random layers draw for each micro-batch: other numbers than for the whole batch, as random")
+        return found
+
+    def _can_check(self, total: int) -> bool:
+        return total >= 3 and not self._setting.eager and not self._random and bool(self._sums())
+
+    def _gradients_of(self, data: Any, ranges: list[tuple[int, int]], weights: list[float], *, add: bool) -> list[Any]:
+        """The norms of the gradients' sums after the parts of `data`, with these weights, in the first round."""
+        low, high = ranges[0][0], ranges[-1][1]
+        whole = self._measured(data, ranges)
+        if not add:
+            self._reset()
+        for (first, end), weight in zip(ranges, weights, strict=True):
+            fraction = tf.constant((end - first) / (high - low), tf.float64)
+            piece = parts.piece(data, first, end)
+            self._function(0)(piece, fraction, tf.constant(weight, tf.float64), tf.constant(True), whole)
+        return [tf.norm(tf.cast(total, tf.float64)) for total in self._sums()]
+
+    def _undo_state(self) -> Undo:
+        return Undo(self._variables())
 
     def _sums(self) -> list[tf.Variable]:
         return [total for applied in self._applied.values() for total in applied.sums if total is not None]

@@ -103,12 +103,11 @@ def _called(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         keeper = guard.keeper(watched.schedules)
         watched.keepers.append(keeper)
-        before = room.now()
         try:
             result = original(self, *args, **kwargs)
         finally:
             watched.keepers.remove(keeper)
-            keeper.measured(None if before is None else before, room.now())
+            keeper.measured(room.peak())
             if name == "fit":
                 for interested in _guards:
                     interested.finished(keeper)
