@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from memfit.measurement.run import measure
     from memfit.training.fit import fit
     from memfit.training.guard import guard
+    from memfit.training.microbatch import microbatch
     from memfit.training.record import RunRecord
 
 __version__ = "0.1.0"
@@ -30,6 +31,7 @@ _HOMES = {
     "fit": "memfit.training.fit",
     "guard": "memfit.training.guard",
     "measure": "memfit.measurement.run",
+    "microbatch": "memfit.training.microbatch",
 }
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "fit",
     "guard",
     "measure",
+    "microbatch",
 ]
 
 

@@ -151,7 +151,7 @@ class Keeper:
         reason = step.why_not(error)
         if reason is None and not is_out_of_memory(error):
             return False
-        failure = read_failure(str(error))
+        failure = read_failure(str(error.__cause__ or error))
         traceback.clear_frames(error.__traceback__)
         error.__traceback__ = None
         if reason is not None or step.samples is None:
@@ -177,7 +177,7 @@ class Keeper:
     def _where(self, step: Step) -> str:
         if step.kind != "train":
             return {"test": "an evaluation batch", "predict": "a prediction batch"}[step.kind]
-        return f"step {self.step} of epoch {self.epoch}"
+        return f"step {self.step} of epoch {self.epoch}" if self.epoch else f"step {self.step}"
 
 
 def _parts(count: int) -> str:

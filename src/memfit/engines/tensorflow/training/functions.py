@@ -38,7 +38,7 @@ class Batch:
         return room.now()
 
     def caveats(self) -> list[str]:
-        return self.split.caveats(self.model) if isinstance(self.split, Split) else []
+        return self.split.caveats(_layers(self.model)) if isinstance(self.split, Split) else []
 
     def specs(self) -> Any:
         data = self.data
@@ -127,7 +127,7 @@ def _setting(model: Any, kind: str) -> Setting:
         step=step.python_function if traced else step,
         variables=lambda: _variables(model),
         metrics=lambda: model.metrics_variables,
-        ran_out=_ran_out,
+        ran_out=ran_out,
         eager=model.run_eagerly,
         jit=model.jit_compile,
         autograph=traced,
@@ -136,7 +136,7 @@ def _setting(model: Any, kind: str) -> Setting:
     )
 
 
-def _ran_out(error: BaseException) -> bool:
+def ran_out(error: BaseException) -> bool:
     return isinstance(error, MemoryError | tf.errors.ResourceExhaustedError | tf.errors.InternalError)
 
 
@@ -144,6 +144,11 @@ def _variables(model: Any) -> list[Any]:
     optimizers = [value for value in vars(model).values() if isinstance(value, BaseOptimizer)]
     found = [*model.variables, *model.metrics_variables, *(v for o in optimizers for v in o.variables)]
     return list({id(variable): variable for variable in found}.values())
+
+
+def _layers(model: Any) -> list[Any]:
+    models = model if isinstance(model, list) else [model]
+    return [layer for one in models for layer in one._flatten_layers()]
 
 
 def _spec(iterator: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,11 @@ def short_of(wanted: int) -> bool:
     """Is there a limit, and less than `wanted` bytes left below it?"""
     room = now()
     return room is not None and room.limit is not None and room.limit - room.live < wanted
+
+
+def forget_peak() -> None:
+    with suppress(ValueError):
+        tf.config.experimental.reset_memory_stats(_device())
 
 
 def peak() -> int:

@@ -55,6 +55,7 @@ class Split:
         self._losses = 0
         self._update_needs: int | None = None
         self._obstacle: str | None = None
+        self._updates = 0
         self._learnt = False
         self._sums_up = False
         self._checked: str | None = None
@@ -96,11 +97,12 @@ class Split:
     # what a part does
 
     def _part(self, current: int, piece: Any, fraction: Any, weight: Any, last: Any, whole: Any) -> Any:
-        share = Share(fraction, whole)
+        share = Share(fraction, whole, weight)
         with counted(share), withheld() as held:
             outputs = self._setting.step(piece)
         found = self._dependence(held)
-        self._learn(held, found, share, outputs)
+        if found is not None:
+            self._learn(held, found, share, outputs)
         sparse = self._sum(held, found, current, weight)
         self._carry_on(held, found, last)
         return outputs, sparse
@@ -117,6 +119,7 @@ class Split:
     def _learn(self, held: Withheld, found: Dependence | None, share: Share, outputs: Any) -> None:
         origin = _unknown if found is None else found.of
         self._losses = len(share.own)
+        self._updates = len(held.updates)
         self._state = {id(v): (v, origin(value).round) for v, value in held.writes.values()}
         leaves = [origin(leaf) for leaf in tree.flatten(outputs)]
         self._averaged = [(not leaf.state, leaf.round) for leaf in leaves]
@@ -124,8 +127,9 @@ class Split:
         rounds = [*updates, *(r for _, r in self._state.values()), *(leaf.round for leaf in leaves)]
         self._rounds = 1 + max(rounds, default=0)
         self._obstacle = None
+        self._random = any(variable.name == SEED for variable, _ in self._state.values())
         if found is not None:
-            self._random = found.random
+            self._random |= found.random
             if found.writes_elsewhere:
                 self._obstacle = "it writes to variables that are not Keras's"
         trained = {id(v) for update in held.updates for v in update.variables}
@@ -179,14 +183,24 @@ class Split:
             raise CannotSplit(self._obstacle)
 
     def _try_out(self, piece: Any) -> None:
-        """Without a graph, what a step does is known only once it has been run; here nothing of it is kept."""
-        if not self._learnt:
-            one = tf.constant(1.0, tf.float64)
-            share = Share(one, tf.ones((100,), tf.float64))
+        """Without a graph, what a step does is known only once it has been run; here nothing of it is kept.
+
+        Run again with other metrics, it shows which of its results read them.
+        """
+        if self._learnt:
+            return
+        one = tf.constant(1.0, tf.float64)
+        results = []
+        for offset in (0, 1):
+            share = Share(one, tf.ones((100,), tf.float64), one)
             with counted(share), withheld() as held:
+                for variable in self._setting.metrics():
+                    held.write(variable, variable._value + tf.cast(offset, variable._value.dtype))
                 outputs = self._setting.step(piece)
-            self._learn(held, self._dependence(held), share, outputs)
-            self._learnt = True
+            results.append(tree.flatten(outputs))
+        self._learn(held, self._dependence(held), share, outputs)
+        self._averaged = [(_same(a, b), 0) for a, b in zip(*results, strict=True)]
+        self._learnt = True
 
     def _function(self, current: int) -> Any:
         if current not in self._functions:
@@ -205,7 +219,7 @@ class Split:
             found, rows = self._function(current)(parts.piece(data, low, high), fraction, weight, last, whole)
             outputs.append(found)
             sparse.append(rows)
-        weights = [(high - low) / total for low, high in ranges]
+        weights = [1.0 if self._sums_up else (high - low) / total for low, high in ranges]
         return self._merged(outputs, weights, ranges), tree.map_structure(lambda *rows: tf.concat(rows, 0), *sparse)
 
     def _merged(self, outputs: list[Any], weights: list[float], ranges: list[tuple[int, int]]) -> Any:
@@ -229,7 +243,8 @@ class Split:
         return whole
 
     def _denominators(self, piece: Any) -> Any:
-        share = Share(tf.constant(1.0, tf.float64), None, wanted=self._losses)
+        one = tf.constant(1.0, tf.float64)
+        share = Share(one, None, one, wanted=self._losses)
         try:
             with counted(share), withheld():
                 self._setting.step(piece)
@@ -271,10 +286,10 @@ class Split:
 
     # what cannot be reproduced in parts
 
-    def caveats(self, model: Any) -> list[str]:
-        """What is said once of a model whose batches are split."""
+    def caveats(self, layers: list[Any]) -> list[str]:
+        """What is said once of a training whose batches are split."""
         found = []
-        normalized = [layer.name for layer in model._flatten_layers() if isinstance(layer, COUPLING)]
+        normalized = [layer.name for layer in layers if isinstance(layer, COUPLING)]
         if self._applied and normalized:
             found.append(f"{normalized[0]!r} normalizes by the statistics of each micro-batch, not of the whole batch")
         elif self._checked == COUPLED:
@@ -284,7 +299,7 @@ class Split:
         return found
 
     def _can_check(self, total: int) -> bool:
-        return total >= 3 and not self._setting.eager and not self._random and bool(self._sums())
+        return total >= 3 and not self._random and bool(self._updates)
 
     def _gradients_of(self, data: Any, ranges: list[tuple[int, int]], weights: list[float], *, add: bool) -> list[Any]:
         """The norms of the gradients' sums after the parts of `data`, with these weights, in the first round."""
@@ -311,6 +326,10 @@ class Split:
 
     def _raw_state(self, current: int) -> list[Any]:
         return [variable._value for variable, turn in self._state.values() if turn == current]
+
+
+def _same(a: Any, b: Any) -> bool:
+    return bool(tf.reduce_all(a == b)) if tf.is_tensor(a) else True
 
 
 def _unknown(value: Any) -> Origin:

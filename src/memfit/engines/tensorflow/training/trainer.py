@@ -25,6 +25,7 @@ class Guarding(Protocol):
 
     def prepare(self, model: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
     def keeper(self, schedules: dict[str, Any]) -> Any: ...
+    def explained(self, error: Exception) -> Exception | None: ...
     def finished(self, keeper: Any) -> None: ...
 
 
@@ -32,7 +33,7 @@ class Watched:
     """What is kept with a model: its functions until it is compiled anew, and what was learnt about its batches."""
 
     def __init__(self, model: Any) -> None:
-        self.compiled_as = model._compile_config
+        self.compiled_as = getattr(model, "_compile_config", None)
         self.step_as = model.train_step
         self.functions: dict[str, Any] = {}
         self.replaced: dict[str, Any] = {}
@@ -40,7 +41,7 @@ class Watched:
         self.keepers: list[Any] = []
 
     def fresh(self, model: Any) -> bool:
-        return self.compiled_as is model._compile_config and self.step_as == model.train_step
+        return self.compiled_as is getattr(model, "_compile_config", None) and self.step_as == model.train_step
 
 
 _guards: list[Guarding] = []
@@ -103,8 +104,15 @@ def _called(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         keeper = guard.keeper(watched.schedules)
         watched.keepers.append(keeper)
+        if name == "fit":
+            room.forget_peak()
         try:
             result = original(self, *args, **kwargs)
+        except Exception as error:
+            explained = guard.explained(error)
+            if explained is None:
+                raise
+            raise explained from error
         finally:
             watched.keepers.remove(keeper)
             keeper.measured(room.peak())

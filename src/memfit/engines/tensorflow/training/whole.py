@@ -15,6 +15,9 @@ from memfit.engines.tensorflow.training.withheld import Update, withheld
 TEMPORARIES = 6  # times the weights: more than an optimizer's update, its gradients included, takes beside its state
 
 
+PASSIVE = ("ReadVariableOp", "VarHandleOp", "Placeholder")
+
+
 class PartlyWritten(Exception):
     """Memory ran out while the optimizer was writing, and what it had written cannot be taken back."""
 
@@ -92,8 +95,9 @@ class Whole:
         rounds = {found.round_of(k) for k in range(len(held.updates))} | {found.of(v).round for v in values}
         rounds |= {found.of(v).round for v in tf.nest.flatten(outputs)}
         self._atomic = self._setting.replicas == 1 and not found.writes_elsewhere and rounds <= {0}
-        computed = [*values, *(g for update in held.updates for g in update.gradients if g is not None)]
-        with tf.control_dependencies([_tensor(value) for value in computed]):
+        computed = [*values, *(g for update in held.updates for g in update.gradients), *tf.nest.flatten(outputs)]
+        acting = [op for op in graph.get_operations() if op.op_def.is_stateful and op.type not in PASSIVE]
+        with tf.control_dependencies([*map(_tensor, filter(tf.is_tensor, computed)), *acting]):
             complete = tf.no_op("memfit_complete")
         with tf.control_dependencies([complete]):
             self._begun.assign_add(1)
