@@ -468,3 +468,22 @@ def handwritten(payload, reporter):
             worst = max(_relative(a, b) for a, b in zip(plain, ours, strict=True))
             found["traced" if traced else "eager"] = (worst, record.to_dict())
     return found | {"said": said.getvalue()}
+
+
+def mirrored(names, reporter):
+    """The same as `exactness` on two replicas."""
+    _, tf = _start("float64")
+    import awkward
+
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+
+    def on_both(case):
+        def build():
+            with strategy.scope():
+                return case()
+
+        return build
+
+    return {name: [_distance(on_both(getattr(awkward, name)), size) for size in (None, 8)] for name in names}

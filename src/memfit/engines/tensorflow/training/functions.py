@@ -16,6 +16,7 @@ from memfit.engines.tensorflow.training.room import Room
 from memfit.engines.tensorflow.training.setting import Setting
 from memfit.engines.tensorflow.training.split import CannotSplit, Split
 from memfit.engines.tensorflow.training.undo import size
+from memfit.engines.tensorflow.training.unrolled import Unrolled
 from memfit.engines.tensorflow.training.whole import PartlyWritten, Whole
 
 
@@ -38,7 +39,7 @@ class Batch:
         return room.now()
 
     def caveats(self) -> list[str]:
-        return self.split.caveats(_layers(self.model)) if isinstance(self.split, Split) else []
+        return self.split.caveats(_layers(self.model)) if hasattr(self.split, "caveats") else []
 
     def specs(self) -> Any:
         data = self.data
@@ -73,7 +74,8 @@ class Stepping:
     def __init__(self, model: Any, kind: str, original: Any, keepers: list[Any]) -> None:
         setting = _setting(model, kind)
         self._model, self._kind, self._original, self._keepers = model, kind, original, keepers
-        self._whole, self._split = Whole(setting), Split(setting)
+        self._whole = Whole(setting)
+        self._split = Split(setting) if setting.replicas == 1 else Unrolled(setting)
 
     def __call__(self, iterator: Any) -> Any:
         outputs = None

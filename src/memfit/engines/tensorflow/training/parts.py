@@ -25,6 +25,11 @@ def samples(data: Any) -> int | None:
     return sizes.pop() if len(sizes) == 1 else None
 
 
+def fewest(data: Any) -> int:
+    """The samples of the replica that has the fewest."""
+    return min(size for leaf in tree.flatten(data) if leaf is not None for size in _lengths(leaf))
+
+
 def bounds(count: int, parts: int) -> list[tuple[int, int]]:
     """`parts` ranges over `count` samples, as even as can be."""
     cuts = [part * count // parts for part in range(parts + 1)]
@@ -59,9 +64,16 @@ def _concatenated(*leaves: Any) -> Any:
 
 def _length(leaf: Any) -> int | None:
     shape = getattr(leaf, "shape", None)
+    if isinstance(leaf, tf.distribute.DistributedValues):
+        return sum(_lengths(leaf))
     if shape is None or len(shape) == 0:
         return None
     return int(leaf.nrows()) if isinstance(leaf, tf.RaggedTensor) else shape[0]
+
+
+def _lengths(leaf: Any) -> list[int]:
+    values = leaf.values if isinstance(leaf, tf.distribute.DistributedValues) else [leaf]
+    return [length for value in values if (length := _length(value)) is not None]
 
 
 def _cut(leaf: Any, low: int, high: int) -> Any:

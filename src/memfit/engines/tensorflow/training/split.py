@@ -11,7 +11,7 @@ from keras.src import tree
 
 from memfit.engines.tensorflow.training import parts, room
 from memfit.engines.tensorflow.training.coupling import COUPLED, COUPLING, SUMS, check
-from memfit.engines.tensorflow.training.dependence import Dependence, Origin
+from memfit.engines.tensorflow.training.dependence import Dependence, Origin, arguments
 from memfit.engines.tensorflow.training.setting import Setting
 from memfit.engines.tensorflow.training.undo import Undo
 from memfit.engines.tensorflow.training.weighting import Measured, Share, counted
@@ -112,9 +112,7 @@ class Split:
             if len(held.updates) > 1:
                 raise CannotSplit("it updates weights more than once and runs eagerly")
             return None
-        graph = held.graph
-        captured = {inner.op.name for _, inner in graph.captures}
-        return Dependence(graph, [t for t in graph.inputs if t.op.name not in captured], held)
+        return Dependence(held.graph, arguments(held.graph), held)
 
     def _learn(self, held: Withheld, found: Dependence | None, share: Share, outputs: Any) -> None:
         origin = _unknown if found is None else found.of
