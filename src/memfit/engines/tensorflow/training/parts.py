@@ -36,8 +36,9 @@ def bounds(count: int, parts: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(cuts))
 
 
-def piece(data: Any, low: int, high: int) -> Any:
-    return tree.map_structure(lambda leaf: leaf if _length(leaf) is None else _cut(leaf, low, high), data)
+def piece(data: Any, low: Any, high: Any) -> Any:
+    """Samples `low` to `high` of everything that has samples."""
+    return tree.map_structure(lambda leaf: _cut(leaf, low, high) if _has_samples(leaf) else leaf, data)
 
 
 def open_spec(data: Any) -> Any:
@@ -71,12 +72,16 @@ def _length(leaf: Any) -> int | None:
     return int(leaf.nrows()) if isinstance(leaf, tf.RaggedTensor) else shape[0]
 
 
+def _has_samples(leaf: Any) -> bool:
+    return len(getattr(leaf, "shape", None) or ()) > 0
+
+
 def _lengths(leaf: Any) -> list[int]:
     values = leaf.values if isinstance(leaf, tf.distribute.DistributedValues) else [leaf]
     return [length for value in values if (length := _length(value)) is not None]
 
 
-def _cut(leaf: Any, low: int, high: int) -> Any:
+def _cut(leaf: Any, low: Any, high: Any) -> Any:
     if isinstance(leaf, tf.SparseTensor):
         rest = [int(size) for size in leaf.shape[1:]]
         return tf.sparse.slice(leaf, [low, *(0 for _ in rest)], [high - low, *rest])
