@@ -53,6 +53,14 @@ def test_whole_or_in_parts_the_updates_are_those_of_plain_fit(names):
 
 
 @pytest.mark.real
+def test_on_several_replicas_the_updates_are_the_same_too():
+    for name, (whole, split) in run_in_child("training_jobs:mirrored", ["sample_weights", "masks"]).items():
+        assert whole[:2] == (0, 0), name
+        assert max(split[:2]) < 1e-9, name
+        assert (whole[2]["micro_batches"], split[2]["micro_batches"]) == (1, 2), name
+
+
+@pytest.mark.real
 def test_out_of_memory_anywhere_ends_as_the_same_micro_batches_without_it():
     found = run_in_child("training_jobs:faults", None)
     assert {name: result["identical"] for name, result in found.items()} == dict.fromkeys(found, True)

@@ -81,10 +81,10 @@ class Keeper:
     def _plan(self, step: Step, schedule: Schedule) -> None:
         assert self.planner is not None
         planner, self.planner = self.planner, None
-        if schedule.largest is not None:  # learnt in an earlier run
+        if step.samples is None or not schedule.consider(self.budget, step.samples):
             return
         largest = planner(step, self.budget)
-        if largest is not None and step.samples is not None and largest < step.samples:
+        if largest is not None and largest < step.samples:
             schedule.plan(largest)
             parts = schedule.parts(step.samples)
             self._changed("planned", 1, parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,20 +22,18 @@ class Room:
 
 def now() -> Room | None:
     """The allocator's own figures; None where it keeps none, as on a CPU without a budget."""
-    try:
-        info = tf.config.experimental.get_memory_info(_device())
-    except ValueError:
+    if not _keeps_figures():
         return None
+    info = tf.config.experimental.get_memory_info(_device())
     return Room(limit(), info["current"], info["peak"])
 
 
 def limit() -> int | None:
-    """The hard limit of the device's allocator, where one is known."""
-    if _device().startswith("GPU"):
-        return _gpu_limit()
-    if os.environ.get("TF_CPU_ALLOCATOR_USE_BFC") == "1":
-        return int(os.environ.get("TF_CPU_BFC_MEM_LIMIT_IN_MB", 64 * 1024)) * MIB
-    return None
+    """The hard limit of the device's allocator, where one is known. It does not change once there is a device."""
+    if "limit" not in _known:
+        _known["limit"] = _gpu_limit() if _device().startswith("GPU") else _cpu_limit()
+    known: int | None = _known["limit"]
+    return known
 
 
 def short_of(wanted: int) -> bool:
@@ -46,7 +43,7 @@ def short_of(wanted: int) -> bool:
 
 
 def forget_peak() -> None:
-    with suppress(ValueError):
+    if _keeps_figures():
         tf.config.experimental.reset_memory_stats(_device())
 
 
@@ -79,14 +76,28 @@ def _device() -> str:
     return name
 
 
+def _keeps_figures() -> bool:
+    if "figures" not in _known:
+        try:
+            tf.config.experimental.get_memory_info(_device())
+        except ValueError:
+            _known["figures"] = False
+        else:
+            _known["figures"] = True
+    known: bool = _known["figures"]
+    return known
+
+
+def _cpu_limit() -> int | None:
+    if os.environ.get("TF_CPU_ALLOCATOR_USE_BFC") == "1":
+        return int(os.environ.get("TF_CPU_BFC_MEM_LIMIT_IN_MB", 64 * 1024)) * MIB
+    return None
+
+
 def _gpu_limit() -> int | None:
-    if "gpu" not in _known:
-        gpu = tf.config.list_physical_devices("GPU")[0]
-        configured = tf.config.get_logical_device_configuration(gpu)
-        limits = [c.memory_limit for c in configured or [] if c.memory_limit]
-        _known["gpu"] = limits[0] * MIB if limits else _physical_memory()
-    found: int | None = _known["gpu"]
-    return found
+    gpu = tf.config.list_physical_devices("GPU")[0]
+    limits = [c.memory_limit for c in tf.config.get_logical_device_configuration(gpu) or [] if c.memory_limit]
+    return limits[0] * MIB if limits else _physical_memory()
 
 
 def _physical_memory() -> int | None:

@@ -134,6 +134,8 @@ def _made(kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
         present = vars(self).get(name)
         if present is not None and present is watched.functions.get(kind) and not force:
             return present
+        if isinstance(present, Stepping | Predicting):  # of a step that is no longer the model's
+            setattr(self, name, None)
         original(self, force)
         watched.replaced[kind] = vars(self).get(name)
         if force or kind not in watched.functions:

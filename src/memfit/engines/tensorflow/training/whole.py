@@ -74,7 +74,7 @@ class Whole:
                 return None
             return Undo(self._updated, on_host=True)
         if self._written is not None:
-            return Undo(self._written)
+            return Undo(self._written, on_host=room.short_of(TEMPORARIES * size(self._written)))
         return Undo(self._setting.variables())
 
     def _weights(self) -> int:
