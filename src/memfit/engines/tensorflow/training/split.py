@@ -15,7 +15,7 @@ from memfit.engines.tensorflow.training.dependence import Dependence, Origin, ar
 from memfit.engines.tensorflow.training.setting import Setting
 from memfit.engines.tensorflow.training.undo import Undo
 from memfit.engines.tensorflow.training.weighting import Measured, Share, counted
-from memfit.engines.tensorflow.training.whole import TEMPORARIES, own_optimizer
+from memfit.engines.tensorflow.training.whole import TEMPORARIES, PartlyWritten, own_optimizer
 from memfit.engines.tensorflow.training.withheld import Update, Withheld, withheld
 
 SEED = "seed_generator_state"
@@ -73,6 +73,7 @@ class Split:
             self._sums_up = self._checked == SUMS
         undo = self._undo_state()
         updated: Undo | None = None
+        writing = False
         try:
             whole = self._measured(data, ranges)
             outputs: Any = None
@@ -84,13 +85,17 @@ class Split:
                 outputs = found if outputs is None else self._chosen(current, found, outputs)
                 kept += [(v, v.value()) for v in self._raw_state(current)] if self._rounds > 1 else []
                 updated = updated or self._copied(current)
+                writing = True
                 self._update(current, sparse)
+                writing = False
             for variable, value in kept:
                 variable.assign(value)
-        except BaseException:
+        except BaseException as error:
             undo.restore()
             if updated is not None:
                 updated.restore()
+            elif writing and self._setting.ran_out(error):
+                raise PartlyWritten from error
             raise
         return outputs
 
