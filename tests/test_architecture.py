@@ -99,6 +99,7 @@ def test_the_public_names_are_these():
         "fit",
         "guard",
         "measure",
+        "microbatch",
     ]
     assert all(getattr(memfit, name).__name__ == name for name in memfit.__all__)
 

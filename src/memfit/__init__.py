@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from memfit.remedies.remedy import Fix
     from memfit.training.fit import fit
     from memfit.training.guard import guard
+    from memfit.training.microbatch import microbatch
     from memfit.training.record import RunRecord
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ _HOMES = {
     "fit": "memfit.training.fit",
     "guard": "memfit.training.guard",
     "measure": "memfit.measurement.run",
+    "microbatch": "memfit.training.microbatch",
 }
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "fit",
     "guard",
     "measure",
+    "microbatch",
 ]
 
 

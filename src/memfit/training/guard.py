@@ -7,7 +7,9 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from memfit import engines
-from memfit.errors import CannotEnforce
+from memfit.device.death import failure_text
+from memfit.device.oom import is_out_of_memory, read_failure
+from memfit.errors import CannotEnforce, DoesNotFit
 from memfit.sizes import Size, parse_size
 from memfit.training.arguments import prepare
 from memfit.training.feeding import too_large
@@ -30,6 +32,16 @@ class Guarding:
     def keeper(self, schedules: dict[str, Schedule]) -> Keeper:
         """For one call of a model's method; what is learnt about its batches stays with the model."""
         return Keeper(RunRecord(), schedules, self.budget, largest_micro_batch)
+
+    def explained(self, error: Exception) -> DoesNotFit | None:
+        """Memory that ran out outside of a step, such as in a callback, cannot be had by splitting."""
+        if not is_out_of_memory(error):
+            return None
+        failure = read_failure(str(error))
+        text = f"{failure_text(failure, self.budget)} It was asked for outside of a training step, in a callback or "
+        return DoesNotFit(
+            text + "while data were read, so memfit could not split it", budget=self.budget, failure=failure
+        )
 
     def finished(self, keeper: Keeper) -> None:
         self.records.append(keeper.record)

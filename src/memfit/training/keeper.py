@@ -13,20 +13,34 @@ from memfit.device.oom import is_out_of_memory, read_failure
 from memfit.errors import DoesNotFit
 from memfit.sizes import format_size
 from memfit.training.messages import say
+from memfit.training.planning import HELP, Planned
 from memfit.training.record import Recovery, RunRecord
 from memfit.training.schedule import Schedule
 
+TIGHT = 0.9  # of what a step was seen to take: the allocator packs tighter when it must
 CAUSES = {"train": "batch_too_large", "test": "evaluation_batch", "predict": "evaluation_batch"}
 
 
-class Step(Protocol):
+class Room(Protocol):
+    """The allocator's figures, in bytes."""
+
+    @property
+    def limit(self) -> int | None: ...
+    @property
+    def live(self) -> int: ...
+    @property
+    def peak(self) -> int: ...
+
+
+class Step(Planned, Protocol):
     """One batch, ready to be run in any number of parts. A try that fails has changed nothing."""
 
     kind: str
-    samples: int | None
 
     def run(self, parts: int) -> Any: ...
+    def room(self) -> Room | None: ...
     def why_not(self, error: BaseException) -> str | None: ...
+    def caveats(self) -> list[str]: ...
 
 
 @dataclass
@@ -37,43 +51,72 @@ class Keeper:
     schedules: dict[str, Schedule]
     budget: int | None = None
     planner: Callable[[Any, int | None], int | None] | None = None
-    epoch: int = 0
-    step: int = 0
-    needs: dict[str, int] = field(default_factory=dict)
+    epoch: int = 1
+    step: int = 1
+    needs: dict[tuple[str, int], int] = field(default_factory=dict)
+    squeezed: int = 1
 
     def run(self, step: Step) -> Any:
         schedule = self.schedules.setdefault(step.kind, Schedule())
         if step.kind == "train" and self.planner is not None:
             self._plan(step, schedule)
         while True:
-            parts = schedule.parts(step.samples)
+            before = step.room()
+            parts = self._squeezed(step, schedule.parts(step.samples), before)
             try:
                 result = step.run(parts)
             except Exception as error:
                 if not self._recoverable(step, schedule, parts, error):
                     raise
             else:
+                self._learn(step, parts, before, step.room())
                 self._succeeded(step, schedule, parts)
                 return result
             gc.collect()
 
-    def measured(self, before: Any, after: Any) -> None:
-        """The allocator's figures before and after the run, where it keeps any."""
-        if after is not None:
-            self.record.peak_bytes = max(self.record.peak_bytes or 0, after.peak)
+    def measured(self, peak: int | None) -> None:
+        """The highest moment of the run, by the allocator's own figures where it keeps any."""
+        self.record.peak_bytes = peak
 
     def _plan(self, step: Step, schedule: Schedule) -> None:
         assert self.planner is not None
         planner, self.planner = self.planner, None
+        if step.samples is None or not schedule.consider(self.budget, step.samples):
+            return
         largest = planner(step, self.budget)
-        if largest is not None and (schedule.largest is None or largest < schedule.largest):
+        if largest is not None and largest < step.samples:
             schedule.plan(largest)
             parts = schedule.parts(step.samples)
-            self._changed(step, "planned", 1, parts)
+            self._changed("planned", 1, parts)
             say(
-                f"a batch of {step.samples} does not fit at once: each is trained in {parts} micro-batches of at most "
-                f"{largest}, with the same updates"
+                f"a batch of {step.samples} does not fit at once: it is trained in {parts} micro-batches of at most "
+                f"{largest}, with the updates of the whole batch"
             )
+
+    def _squeezed(self, step: Step, parts: int, room: Room | None) -> int:
+        """More parts for this step alone, where less is free than such a step has been seen to take."""
+        if room is None or room.limit is None or not step.samples:
+            return parts
+        size = -(-step.samples // parts)
+        free, need = room.limit - room.live, self.needs.get((step.kind, size), 0)
+        wanted = parts
+        if free < need * TIGHT:
+            wanted = min(step.samples, -(-parts * need // max(free, 1)) + 1)
+        if wanted != max(self.squeezed, parts):
+            if wanted > parts:
+                self._changed("device_shared", parts, wanted)
+                say(
+                    f"only {format_size(free)} are free, and {self._where(step)} takes {format_size(need)}: it is run "
+                    f"in {_parts(wanted)}"
+                )
+            self.squeezed = wanted
+        return wanted
+
+    def _learn(self, step: Step, parts: int, before: Room | None, after: Room | None) -> None:
+        """A step that raised the peak has shown what it takes."""
+        if before is not None and after is not None and after.peak > before.peak and step.samples:
+            key = (step.kind, -(-step.samples // parts))
+            self.needs[key] = max(self.needs.get(key, 0), after.peak - before.live)
 
     def _succeeded(self, step: Step, schedule: Schedule, parts: int) -> None:
         schedule.succeeded()
@@ -83,19 +126,32 @@ class Keeper:
             record.samples_seen += step.samples or 0
             record.batch_size = max(record.batch_size or 0, step.samples or 0) or None
             record.micro_batches = max(record.micro_batches, parts)
-        if parts > 1 and schedule.due_to_grow() and step.samples is not None:
-            schedule.grow(step.samples)
-            fewer = schedule.parts(step.samples)
-            if fewer < parts:
-                self._changed(step, "grown_back", parts, fewer)
-                say(f"no trouble for {schedule.patience} steps: trying {_parts(fewer)} again")
+        if parts > 1:
+            self._say_caveats(step)
+            self._grow(step, schedule, parts)
+
+    def _say_caveats(self, step: Step) -> None:
+        for caveat in step.caveats():
+            if caveat not in self.record.notes:
+                self.record.notes.append(caveat)
+                say(caveat)
+
+    def _grow(self, step: Step, schedule: Schedule, parts: int) -> None:
+        if not schedule.due_to_grow() or not step.samples:
+            return
+        waited = schedule.calm
+        schedule.grow(step.samples)
+        fewer = schedule.parts(step.samples)
+        if fewer < parts:
+            self._changed("grown_back", parts, fewer)
+            say(f"{waited} steps without trouble: back to {_parts(fewer)}")
 
     def _recoverable(self, step: Step, schedule: Schedule, parts: int, error: Exception) -> bool:
         """Undone already; is there a smaller step to try? If not, what is raised says what would help."""
         reason = step.why_not(error)
         if reason is None and not is_out_of_memory(error):
             return False
-        failure = read_failure(str(error))
+        failure = read_failure(str(error.__cause__ or error))
         traceback.clear_frames(error.__traceback__)
         error.__traceback__ = None
         if reason is not None or step.samples is None:
@@ -105,26 +161,23 @@ class Keeper:
             raise DoesNotFit(text, budget=self.budget, failure=failure) from error
         if not schedule.shrink(step.samples, parts):
             raise DoesNotFit(
-                f"not even one sample fits: {failure_text(failure, self.budget)} {SMALLER}",
+                f"not even one sample fits: {failure_text(failure, self.budget)} {HELP}",
                 budget=self.budget,
                 failure=failure,
             ) from error
         more = schedule.parts(step.samples)
-        self._changed(step, CAUSES[step.kind], parts, more)
+        self._changed(CAUSES[step.kind], parts, more)
         asked = f" asking for {format_size(failure.bytes)}" if failure.bytes is not None else ""
         say(f"{self._where(step)} ran out of memory{asked}; it is undone and run again in {_parts(more)}")
         return True
 
-    def _changed(self, step: Step, cause: str, before: int, after: int) -> None:
+    def _changed(self, cause: str, before: int, after: int) -> None:
         self.record.recoveries.append(Recovery(self.epoch, self.step, cause, before, after))
 
     def _where(self, step: Step) -> str:
         if step.kind != "train":
             return {"test": "an evaluation batch", "predict": "a prediction batch"}[step.kind]
-        return f"step {self.step} of epoch {self.epoch}"
-
-
-SMALLER = "Use smaller inputs or layers, an optimizer with less state, or mixed precision."
+        return f"step {self.step} of epoch {self.epoch}" if self.epoch else f"step {self.step}"
 
 
 def _parts(count: int) -> str:

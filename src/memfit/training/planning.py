@@ -2,8 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
+
+from memfit import engines
+from memfit.device.host import host_memory
+from memfit.errors import DoesNotFit, MemfitError
+from memfit.estimation.forecast import Forecast
+from memfit.models.names import LayerNames, owned_variables
+from memfit.models.untouched import untouched
+from memfit.sizes import format_size
+
+SAFE = 0.94  # of what there is: the estimate is near, not exact, and running out kills some kernels instead of raising
+CLEARLY = 0.9  # of what one sample is estimated to need: with less, it is not even tried
+HELP = "Use a larger budget, smaller inputs or layers, an optimizer with less state, or mixed precision"
 
 
-def largest_micro_batch(step: Any, budget: int | None) -> int | None:
-    return None
+class Planned(Protocol):
+    """A first batch, described well enough to be planned for."""
+
+    model: Any
+    samples: int | None
+
+    def specs(self) -> Any: ...
+    def nbytes(self) -> int: ...
+    def available(self, budget: int | None, free: int) -> int: ...
+    def at_most(self) -> int | None: ...
+    def gradients(self) -> int: ...
+
+
+def largest_micro_batch(step: Planned, budget: int | None) -> int | None:
+    """None where the whole batch fits, or nothing says that it does not.
+
+    A bound that costs nothing comes first: a training with plenty of room does not pay for an estimate.
+    """
+    available = step.available(budget, host_memory().free)
+    bound = step.at_most()
+    if step.samples is None or (bound is not None and bound < available):
+        return None
+    forecast = _forecast(step)
+    room = int(available * SAFE)
+    if forecast is None or forecast.fits(step.samples, room, orders=2):
+        return None
+    room -= step.gradients() + step.nbytes()
+    largest = forecast.largest_batch(room) if room > 0 else 0
+    if largest == 0 and forecast.needs(1) * CLEARLY > available:
+        raise DoesNotFit(
+            f"not even one sample fits: a step on it needs about {format_size(forecast.needs(1))}, and there are "
+            f"{format_size(available)}. {HELP}",
+            budget=budget,
+        )
+    return min(max(largest, 1), step.samples)
+
+
+def _forecast(step: Planned) -> Forecast | None:
+    """The model's own step, simulated; the model is left as it was. None where it cannot be traced."""
+    model = step.model
+    engine = engines.current()
+    try:
+        with untouched(model), engine.unallocated():
+            traced = engine.trace_step(model, step.specs(), lambda: owned_variables(model), LayerNames(model))
+            return Forecast(traced.graph_for)
+    except MemfitError:
+        raise
+    except Exception:  # whatever a custom step does not allow: running out is still recovered from
+        return None

@@ -21,6 +21,16 @@ class Schedule:
     patience: int = PATIENCE
     calm: int = 0
     trying: bool = False
+    considered: tuple[int | None, int] | None = None
+
+    def consider(self, budget: int | None, samples: int) -> bool:
+        """Is this batch to be planned for? Not if one as large was, under the same budget."""
+        if self.considered is not None and self.considered[0] == budget and samples <= self.considered[1]:
+            return False
+        if self.considered is not None and self.considered[0] != budget:
+            self.largest = self.planned = None
+        self.considered = (budget, samples)
+        return True
 
     def plan(self, largest: int | None) -> None:
         self.largest = self.planned = largest

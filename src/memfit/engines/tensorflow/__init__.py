@@ -35,6 +35,7 @@ __all__ = [
     "guarding",
     "is_out_of_memory",
     "layer_of_failure",
+    "microbatch",
     "name",
     "plain_name",
     "recorder",
@@ -77,6 +78,12 @@ def guarding(guard: Any) -> Iterator[None]:
 
     with trainer.guarding(guard):
         yield
+
+
+def microbatch(step: Callable[..., Any], optimizer: Any, keeper: Any) -> Any:
+    from memfit.engines.tensorflow.training import handwritten  # imports TensorFlow
+
+    return handwritten.microbatch(step, optimizer, keeper)
 
 
 def calibrate(progress: Callable[[str], None]) -> None:

@@ -52,7 +52,7 @@ class Dependence:
     def _visit(self, position: int, op: Any) -> None:
         if op.name in self._origins:
             return
-        self.writes_elsewhere |= op.type.startswith(WRITES)
+        self.writes_elsewhere |= position >= self._held.start and op.type.startswith(WRITES)
         self.random |= op.type.startswith(RANDOM)
         inputs = [self._origins.get(t.op.name, Origin()) for t in op.inputs]
         read = {t.name for t in op.inputs if t.dtype == tf.resource}
@@ -66,6 +66,12 @@ class Dependence:
             data=any(origin.data for origin in inputs),
             state=bool(read & self._state) or any(origin.state for origin in inputs),
         )
+
+
+def arguments(graph: Any) -> list[Any]:
+    """What a traced function is called with, captured variables left out."""
+    captured = {inner.op.name for _, inner in graph.captures}
+    return [t for t in graph.inputs if t.op.name not in captured]
 
 
 def _nested_writes(graph: Any) -> bool:

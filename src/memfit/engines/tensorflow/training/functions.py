@@ -10,9 +10,13 @@ from keras.src import tree
 from keras.src.backend.tensorflow.trainer import reduce_per_replica
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
-from memfit.engines.tensorflow.training import parts
+from memfit.engines.tensorflow.training import parts, room
+from memfit.engines.tensorflow.training.bound import bound
+from memfit.engines.tensorflow.training.room import Room
 from memfit.engines.tensorflow.training.setting import Setting
 from memfit.engines.tensorflow.training.split import CannotSplit, Split
+from memfit.engines.tensorflow.training.undo import size
+from memfit.engines.tensorflow.training.unrolled import Unrolled
 from memfit.engines.tensorflow.training.whole import PartlyWritten, Whole
 
 
@@ -31,6 +35,31 @@ class Batch:
     def run(self, count: int) -> Any:
         return self.whole(self.data, self.spec) if count == 1 else self.split(self.data, count, self.spec)
 
+    def room(self) -> Room | None:
+        return room.now()
+
+    def caveats(self) -> list[str]:
+        return self.split.caveats(_layers(self.model)) if hasattr(self.split, "caveats") else []
+
+    def specs(self) -> Any:
+        data = self.data
+        while isinstance(data, tuple) and data and data[-1] is None:
+            data = data[:-1]
+        return data
+
+    def nbytes(self) -> int:
+        return sum(_nbytes(leaf) for leaf in tree.flatten(self.data))
+
+    def gradients(self) -> int:
+        return size(self.model.trainable_variables)
+
+    def available(self, budget: int | None, free: int) -> int:
+        """What there is for this training, the model's own variables included."""
+        return room.for_training(size(_variables(self.model)), budget, free)
+
+    def at_most(self) -> int | None:
+        return bound(self.model, self.samples or 1, self.nbytes())
+
     def why_not(self, error: BaseException) -> str | None:
         if isinstance(error, CannotSplit):
             return str(error)
@@ -45,7 +74,8 @@ class Stepping:
     def __init__(self, model: Any, kind: str, original: Any, keepers: list[Any]) -> None:
         setting = _setting(model, kind)
         self._model, self._kind, self._original, self._keepers = model, kind, original, keepers
-        self._whole, self._split = Whole(setting), Split(setting)
+        self._whole = Whole(setting)
+        self._split = Split(setting) if setting.replicas == 1 else Unrolled(setting)
 
     def __call__(self, iterator: Any) -> Any:
         outputs = None
@@ -99,7 +129,7 @@ def _setting(model: Any, kind: str) -> Setting:
         step=step.python_function if traced else step,
         variables=lambda: _variables(model),
         metrics=lambda: model.metrics_variables,
-        ran_out=_ran_out,
+        ran_out=ran_out,
         eager=model.run_eagerly,
         jit=model.jit_compile,
         autograph=traced,
@@ -108,7 +138,7 @@ def _setting(model: Any, kind: str) -> Setting:
     )
 
 
-def _ran_out(error: BaseException) -> bool:
+def ran_out(error: BaseException) -> bool:
     return isinstance(error, MemoryError | tf.errors.ResourceExhaustedError | tf.errors.InternalError)
 
 
@@ -118,8 +148,19 @@ def _variables(model: Any) -> list[Any]:
     return list({id(variable): variable for variable in found}.values())
 
 
+def _layers(model: Any) -> list[Any]:
+    models = model if isinstance(model, list) else [model]
+    return [layer for one in models for layer in one._flatten_layers()]
+
+
 def _spec(iterator: Any) -> Any:
     if isinstance(iterator, tf.data.Iterator | tf.distribute.DistributedIterator):
         spec = iterator.element_spec
         return tree.map_structure(lambda s: None if isinstance(s, tf.OptionalSpec) else s, spec)
     return None
+
+
+def _nbytes(leaf: Any) -> int:
+    if isinstance(leaf, tf.RaggedTensor | tf.SparseTensor):
+        leaf = leaf.values
+    return int(tf.size(leaf)) * leaf.dtype.size if tf.is_tensor(leaf) else int(getattr(leaf, "nbytes", 0))

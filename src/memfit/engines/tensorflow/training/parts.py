@@ -25,14 +25,20 @@ def samples(data: Any) -> int | None:
     return sizes.pop() if len(sizes) == 1 else None
 
 
+def fewest(data: Any) -> int:
+    """The samples of the replica that has the fewest."""
+    return min(size for leaf in tree.flatten(data) if leaf is not None for size in _lengths(leaf))
+
+
 def bounds(count: int, parts: int) -> list[tuple[int, int]]:
     """`parts` ranges over `count` samples, as even as can be."""
     cuts = [part * count // parts for part in range(parts + 1)]
     return list(itertools.pairwise(cuts))
 
 
-def piece(data: Any, low: int, high: int) -> Any:
-    return tree.map_structure(lambda leaf: leaf if _length(leaf) is None else _cut(leaf, low, high), data)
+def piece(data: Any, low: Any, high: Any) -> Any:
+    """Samples `low` to `high` of everything that has samples."""
+    return tree.map_structure(lambda leaf: _cut(leaf, low, high) if _has_samples(leaf) else leaf, data)
 
 
 def open_spec(data: Any) -> Any:
@@ -59,12 +65,23 @@ def _concatenated(*leaves: Any) -> Any:
 
 def _length(leaf: Any) -> int | None:
     shape = getattr(leaf, "shape", None)
+    if isinstance(leaf, tf.distribute.DistributedValues):
+        return sum(_lengths(leaf))
     if shape is None or len(shape) == 0:
         return None
     return int(leaf.nrows()) if isinstance(leaf, tf.RaggedTensor) else shape[0]
 
 
-def _cut(leaf: Any, low: int, high: int) -> Any:
+def _has_samples(leaf: Any) -> bool:
+    return len(getattr(leaf, "shape", None) or ()) > 0
+
+
+def _lengths(leaf: Any) -> list[int]:
+    values = leaf.values if isinstance(leaf, tf.distribute.DistributedValues) else [leaf]
+    return [length for value in values if (length := _length(value)) is not None]
+
+
+def _cut(leaf: Any, low: Any, high: Any) -> Any:
     if isinstance(leaf, tf.SparseTensor):
         rest = [int(size) for size in leaf.shape[1:]]
         return tf.sparse.slice(leaf, [low, *(0 for _ in rest)], [high - low, *rest])

@@ -22,26 +22,48 @@ class Room:
 
 def now() -> Room | None:
     """The allocator's own figures; None where it keeps none, as on a CPU without a budget."""
-    try:
-        info = tf.config.experimental.get_memory_info(_device())
-    except ValueError:
+    if not _keeps_figures():
         return None
+    info = tf.config.experimental.get_memory_info(_device())
     return Room(limit(), info["current"], info["peak"])
 
 
 def limit() -> int | None:
-    """The hard limit of the device's allocator, where one is known."""
-    if _device().startswith("GPU"):
-        return _gpu_limit()
-    if os.environ.get("TF_CPU_ALLOCATOR_USE_BFC") == "1":
-        return int(os.environ.get("TF_CPU_BFC_MEM_LIMIT_IN_MB", 64 * 1024)) * MIB
-    return None
+    """The hard limit of the device's allocator, where one is known. It does not change once there is a device."""
+    if "limit" not in _known:
+        _known["limit"] = _gpu_limit() if _device().startswith("GPU") else _cpu_limit()
+    known: int | None = _known["limit"]
+    return known
 
 
 def short_of(wanted: int) -> bool:
     """Is there a limit, and less than `wanted` bytes left below it?"""
     room = now()
     return room is not None and room.limit is not None and room.limit - room.live < wanted
+
+
+def forget_peak() -> None:
+    if _keeps_figures():
+        tf.config.experimental.reset_memory_stats(_device())
+
+
+def peak() -> int:
+    """The highest moment so far: the allocator's, or, where it keeps no figures, the process's."""
+    room = now()
+    if room is not None:
+        return room.peak
+    import resource  # not on Windows, where TensorFlow has no GPU and no limit either
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def for_training(held: int, budget: int | None, free: int) -> int:
+    """What a training may take whose variables, `held` bytes, are there already; `free` is what the host has left."""
+    room = now()
+    if room is not None and room.limit is not None:
+        total = room.limit if budget is None else min(room.limit, budget)
+        return total - max(room.live - held, 0)
+    return free + held if budget is None else min(free + held, budget)
 
 
 _known: dict[str, Any] = {}
@@ -54,14 +76,28 @@ def _device() -> str:
     return name
 
 
+def _keeps_figures() -> bool:
+    if "figures" not in _known:
+        try:
+            tf.config.experimental.get_memory_info(_device())
+        except ValueError:
+            _known["figures"] = False
+        else:
+            _known["figures"] = True
+    known: bool = _known["figures"]
+    return known
+
+
+def _cpu_limit() -> int | None:
+    if os.environ.get("TF_CPU_ALLOCATOR_USE_BFC") == "1":
+        return int(os.environ.get("TF_CPU_BFC_MEM_LIMIT_IN_MB", 64 * 1024)) * MIB
+    return None
+
+
 def _gpu_limit() -> int | None:
-    if "gpu" not in _known:
-        gpu = tf.config.list_physical_devices("GPU")[0]
-        configured = tf.config.get_logical_device_configuration(gpu)
-        limits = [c.memory_limit for c in configured or [] if c.memory_limit]
-        _known["gpu"] = limits[0] * MIB if limits else _physical_memory()
-    found: int | None = _known["gpu"]
-    return found
+    gpu = tf.config.list_physical_devices("GPU")[0]
+    limits = [c.memory_limit for c in tf.config.get_logical_device_configuration(gpu) or [] if c.memory_limit]
+    return limits[0] * MIB if limits else _physical_memory()
 
 
 def _physical_memory() -> int | None:

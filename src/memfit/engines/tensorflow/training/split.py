@@ -10,11 +10,12 @@ import tensorflow as tf
 from keras.src import tree
 
 from memfit.engines.tensorflow.training import parts, room
-from memfit.engines.tensorflow.training.dependence import Dependence, Origin
+from memfit.engines.tensorflow.training.coupling import COUPLED, COUPLING, SUMS, check
+from memfit.engines.tensorflow.training.dependence import Dependence, Origin, arguments
 from memfit.engines.tensorflow.training.setting import Setting
 from memfit.engines.tensorflow.training.undo import Undo
 from memfit.engines.tensorflow.training.weighting import Measured, Share, counted
-from memfit.engines.tensorflow.training.whole import TEMPORARIES, own_optimizer
+from memfit.engines.tensorflow.training.whole import TEMPORARIES, PartlyWritten, own_optimizer
 from memfit.engines.tensorflow.training.withheld import Update, Withheld, withheld
 
 SEED = "seed_generator_state"
@@ -54,8 +55,11 @@ class Split:
         self._losses = 0
         self._update_needs: int | None = None
         self._obstacle: str | None = None
+        self._updates = 0
         self._learnt = False
-        self.random = False
+        self._sums_up = False
+        self._checked: str | None = None
+        self._random = False
 
     def __call__(self, data: Any, count: int, spec: Any = None) -> Any:
         """The step on `data`, in `count` parts. Whatever happens, a step that fails has changed nothing."""
@@ -64,8 +68,12 @@ class Split:
             raise CannotSplit("its arrays differ in length")
         ranges = parts.bounds(total, count)
         self._prepare(parts.piece(data, *ranges[0]), spec)
-        undo = Undo(self._variables())
+        if self._checked is None:
+            self._checked = check(self._gradients_of, data, self._undo_state) if self._can_check(total) else ""
+            self._sums_up = self._checked == SUMS
+        undo = self._undo_state()
         updated: Undo | None = None
+        writing = False
         try:
             whole = self._measured(data, ranges)
             outputs: Any = None
@@ -77,24 +85,29 @@ class Split:
                 outputs = found if outputs is None else self._chosen(current, found, outputs)
                 kept += [(v, v.value()) for v in self._raw_state(current)] if self._rounds > 1 else []
                 updated = updated or self._copied(current)
+                writing = True
                 self._update(current, sparse)
+                writing = False
             for variable, value in kept:
                 variable.assign(value)
-        except BaseException:
+        except BaseException as error:
             undo.restore()
             if updated is not None:
                 updated.restore()
+            elif writing and self._setting.ran_out(error):
+                raise PartlyWritten from error
             raise
         return outputs
 
     # what a part does
 
     def _part(self, current: int, piece: Any, fraction: Any, weight: Any, last: Any, whole: Any) -> Any:
-        share = Share(fraction, whole)
+        share = Share(fraction, whole, weight)
         with counted(share), withheld() as held:
             outputs = self._setting.step(piece)
         found = self._dependence(held)
-        self._learn(held, found, share, outputs)
+        if found is not None:
+            self._learn(held, found, share, outputs)
         sparse = self._sum(held, found, current, weight)
         self._carry_on(held, found, last)
         return outputs, sparse
@@ -104,13 +117,12 @@ class Split:
             if len(held.updates) > 1:
                 raise CannotSplit("it updates weights more than once and runs eagerly")
             return None
-        graph = held.graph
-        captured = {inner.op.name for _, inner in graph.captures}
-        return Dependence(graph, [t for t in graph.inputs if t.op.name not in captured], held)
+        return Dependence(held.graph, arguments(held.graph), held)
 
     def _learn(self, held: Withheld, found: Dependence | None, share: Share, outputs: Any) -> None:
         origin = _unknown if found is None else found.of
         self._losses = len(share.own)
+        self._updates = len(held.updates)
         self._state = {id(v): (v, origin(value).round) for v, value in held.writes.values()}
         leaves = [origin(leaf) for leaf in tree.flatten(outputs)]
         self._averaged = [(not leaf.state, leaf.round) for leaf in leaves]
@@ -118,8 +130,9 @@ class Split:
         rounds = [*updates, *(r for _, r in self._state.values()), *(leaf.round for leaf in leaves)]
         self._rounds = 1 + max(rounds, default=0)
         self._obstacle = None
+        self._random = any(variable.name == SEED for variable, _ in self._state.values())
         if found is not None:
-            self.random = found.random
+            self._random |= found.random
             if found.writes_elsewhere:
                 self._obstacle = "it writes to variables that are not Keras's"
         trained = {id(v) for update in held.updates for v in update.variables}
@@ -173,14 +186,24 @@ class Split:
             raise CannotSplit(self._obstacle)
 
     def _try_out(self, piece: Any) -> None:
-        """Without a graph, what a step does is known only once it has been run; here nothing of it is kept."""
-        if not self._learnt:
-            one = tf.constant(1.0, tf.float64)
-            share = Share(one, tf.ones((100,), tf.float64))
+        """Without a graph, what a step does is known only once it has been run; here nothing of it is kept.
+
+        Run again with other metrics, it shows which of its results read them.
+        """
+        if self._learnt:
+            return
+        one = tf.constant(1.0, tf.float64)
+        results = []
+        for offset in (0, 1):
+            share = Share(one, tf.ones((100,), tf.float64), one)
             with counted(share), withheld() as held:
+                for variable in self._setting.metrics():
+                    held.write(variable, variable._value + tf.cast(offset, variable._value.dtype))
                 outputs = self._setting.step(piece)
-            self._learn(held, self._dependence(held), share, outputs)
-            self._learnt = True
+            results.append(tree.flatten(outputs))
+        self._learn(held, self._dependence(held), share, outputs)
+        self._averaged = [(_same(a, b), 0) for a, b in zip(*results, strict=True)]
+        self._learnt = True
 
     def _function(self, current: int) -> Any:
         if current not in self._functions:
@@ -195,10 +218,11 @@ class Split:
         for low, high in ranges:
             fraction = tf.constant((high - low) / total, tf.float64)
             last = tf.constant(high == total)
-            found, rows = self._function(current)(parts.piece(data, low, high), fraction, fraction, last, whole)
+            weight = tf.ones_like(fraction) if self._sums_up else fraction
+            found, rows = self._function(current)(parts.piece(data, low, high), fraction, weight, last, whole)
             outputs.append(found)
             sparse.append(rows)
-        weights = [(high - low) / total for low, high in ranges]
+        weights = [1.0 if self._sums_up else (high - low) / total for low, high in ranges]
         return self._merged(outputs, weights, ranges), tree.map_structure(lambda *rows: tf.concat(rows, 0), *sparse)
 
     def _merged(self, outputs: list[Any], weights: list[float], ranges: list[tuple[int, int]]) -> Any:
@@ -222,7 +246,8 @@ class Split:
         return whole
 
     def _denominators(self, piece: Any) -> Any:
-        share = Share(tf.constant(1.0, tf.float64), None, wanted=self._losses)
+        one = tf.constant(1.0, tf.float64)
+        share = Share(one, None, one, wanted=self._losses)
         try:
             with counted(share), withheld():
                 self._setting.step(piece)
@@ -262,6 +287,38 @@ class Split:
         risky = self._rounds > 1 or short or not all(map(own_optimizer, updates))
         return Undo(variables, on_host=short) if risky or self._setting.eager else None
 
+    # what cannot be reproduced in parts
+
+    def caveats(self, layers: list[Any]) -> list[str]:
+        """What is said once of a training whose batches are split."""
+        found = []
+        normalized = [layer.name for layer in layers if isinstance(layer, COUPLING)]
+        if self._applied and normalized:
+            found.append(f"{normalized[0]!r} normalizes by the statistics of each micro-batch, not of the whole batch")
+        elif self._checked == COUPLED:
+            found.append("this step couples the samples of a batch, so its micro-batches do not sum to the same update")
+        if self._random:
+            found.append("random layers draw for each micro-batch: other numbers than for the whole batch, as random")
+        return found
+
+    def _can_check(self, total: int) -> bool:
+        return total >= 3 and not self._random and bool(self._updates)
+
+    def _gradients_of(self, data: Any, ranges: list[tuple[int, int]], weights: list[float], *, add: bool) -> list[Any]:
+        """The norms of the gradients' sums after the parts of `data`, with these weights, in the first round."""
+        low, high = ranges[0][0], ranges[-1][1]
+        whole = self._measured(data, ranges)
+        if not add:
+            self._reset()
+        for (first, end), weight in zip(ranges, weights, strict=True):
+            fraction = tf.constant((end - first) / (high - low), tf.float64)
+            piece = parts.piece(data, first, end)
+            self._function(0)(piece, fraction, tf.constant(weight, tf.float64), tf.constant(True), whole)
+        return [tf.norm(tf.cast(total, tf.float64)) for total in self._sums()]
+
+    def _undo_state(self) -> Undo:
+        return Undo(self._variables())
+
     def _sums(self) -> list[tf.Variable]:
         return [total for applied in self._applied.values() for total in applied.sums if total is not None]
 
@@ -272,6 +329,10 @@ class Split:
 
     def _raw_state(self, current: int) -> list[Any]:
         return [variable._value for variable, turn in self._state.values() if turn == current]
+
+
+def _same(a: Any, b: Any) -> bool:
+    return bool(tf.reduce_all(a == b)) if tf.is_tensor(a) else True
 
 
 def _unknown(value: Any) -> Origin:

@@ -25,6 +25,7 @@ class Guarding(Protocol):
 
     def prepare(self, model: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
     def keeper(self, schedules: dict[str, Any]) -> Any: ...
+    def explained(self, error: Exception) -> Exception | None: ...
     def finished(self, keeper: Any) -> None: ...
 
 
@@ -32,7 +33,7 @@ class Watched:
     """What is kept with a model: its functions until it is compiled anew, and what was learnt about its batches."""
 
     def __init__(self, model: Any) -> None:
-        self.compiled_as = model._compile_config
+        self.compiled_as = getattr(model, "_compile_config", None)
         self.step_as = model.train_step
         self.functions: dict[str, Any] = {}
         self.replaced: dict[str, Any] = {}
@@ -40,7 +41,7 @@ class Watched:
         self.keepers: list[Any] = []
 
     def fresh(self, model: Any) -> bool:
-        return self.compiled_as is model._compile_config and self.step_as == model.train_step
+        return self.compiled_as is getattr(model, "_compile_config", None) and self.step_as == model.train_step
 
 
 _guards: list[Guarding] = []
@@ -103,12 +104,18 @@ def _called(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         keeper = guard.keeper(watched.schedules)
         watched.keepers.append(keeper)
-        before = room.now()
+        if name == "fit":
+            room.forget_peak()
         try:
             result = original(self, *args, **kwargs)
+        except Exception as error:
+            explained = guard.explained(error)
+            if explained is None:
+                raise
+            raise explained from error
         finally:
             watched.keepers.remove(keeper)
-            keeper.measured(None if before is None else before, room.now())
+            keeper.measured(room.peak())
             if name == "fit":
                 for interested in _guards:
                     interested.finished(keeper)
@@ -127,6 +134,8 @@ def _made(kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
         present = vars(self).get(name)
         if present is not None and present is watched.functions.get(kind) and not force:
             return present
+        if isinstance(present, Stepping | Predicting):  # of a step that is no longer the model's
+            setattr(self, name, None)
         original(self, force)
         watched.replaced[kind] = vars(self).get(name)
         if force or kind not in watched.functions:

@@ -26,12 +26,15 @@ class Measured(BaseException):
 class Share:
     """A part with `fraction` of the batch's samples, whose losses have the denominators `whole` (one each).
 
+    `weight` is what its gradients count: its fraction where a batch's loss is a mean, 1 where it is a sum.
+
     Losses that divide by what their mask or weights sum to are scaled so that the mean over the parts, weighted by
     samples, is the loss of the whole batch.
     """
 
     fraction: Any
     whole: Any
+    weight: Any
     wanted: int | None = None
     own: list[Any] = field(default_factory=list)
 
@@ -84,8 +87,7 @@ def _weighted(values: Any, sample_weight: Any, reduce_fn: Any, dtype: Any) -> An
     share = _share()
     if share is None or sample_weight is not None or len(values.shape) > 0:
         return values, sample_weight
-    fraction = tf.cast(share.fraction, values.dtype)
-    return values * fraction, fraction
+    return values * tf.cast(share.weight, values.dtype), tf.cast(share.fraction, values.dtype)
 
 
 def _denominator(values: Any, sample_weight: Any, mask: Any, reduction: Any, dtype: Any) -> Any:

@@ -7,7 +7,8 @@ from typing import Any
 import tensorflow as tf
 
 from memfit.engines.tensorflow.training import room
-from memfit.engines.tensorflow.training.dependence import Dependence
+from memfit.engines.tensorflow.training.commit import commit
+from memfit.engines.tensorflow.training.dependence import Dependence, arguments
 from memfit.engines.tensorflow.training.setting import Setting
 from memfit.engines.tensorflow.training.undo import Undo, size
 from memfit.engines.tensorflow.training.withheld import Update, withheld
@@ -48,8 +49,8 @@ class Whole:
         try:
             outputs = self._function(data)
         except BaseException as error:
-            begun = self._atomic and int(self._begun) != self._steps
-            self._steps = int(self._begun)
+            begun = self._atomic and int(self._begun) != self._steps * self._setting.replicas
+            self._steps = int(self._begun) // self._setting.replicas
             if self._setting.ran_out(error) and undo is not None:
                 undo.restore()
             elif self._setting.ran_out(error) and begun:
@@ -73,7 +74,7 @@ class Whole:
                 return None
             return Undo(self._updated, on_host=True)
         if self._written is not None:
-            return Undo(self._written)
+            return Undo(self._written, on_host=room.short_of(TEMPORARIES * size(self._written)))
         return Undo(self._setting.variables())
 
     def _weights(self) -> int:
@@ -87,20 +88,13 @@ class Whole:
         graph = tf.compat.v1.get_default_graph()
         with withheld() as held:
             outputs = self._setting.step(data)
-        found = Dependence(graph, _arguments(graph), held)
-        values = [value for _, value in held.writes.values()]
-        rounds = {found.round_of(k) for k in range(len(held.updates))} | {found.of(v).round for v in values}
-        rounds |= {found.of(v).round for v in tf.nest.flatten(outputs)}
-        self._atomic = self._setting.replicas == 1 and not found.writes_elsewhere and rounds <= {0}
-        computed = [*values, *(g for update in held.updates for g in update.gradients if g is not None)]
-        with tf.control_dependencies([_tensor(value) for value in computed]):
-            complete = tf.no_op("memfit_complete")
-        with tf.control_dependencies([complete]):
-            self._begun.assign_add(1)
-            for variable, value in held.writes.values():
-                variable.assign(value)
-            for update in held.updates:
-                update.apply(update.gradients)
+        found = Dependence(graph, arguments(graph), held)
+        rounds = {found.round_of(k) for k in range(len(held.updates))}
+        rounds |= {found.of(value).round for _, value in held.writes.values()}
+        rounds |= {found.of(value).round for value in tf.nest.flatten(outputs)}
+        self._atomic = not found.writes_elsewhere and rounds <= {0}
+        gradients = [update.gradients for update in held.updates]
+        commit(held, gradients, outputs, since=held.start, begun=self._begun)
         self._updated = [v for update in held.updates for v in [*update.variables, *update.optimizer.variables]]
         self._updated += [variable for variable, _ in held.writes.values()]
         self._own_optimizers = all(own_optimizer(update) for update in held.updates)
@@ -114,15 +108,6 @@ def own_optimizer(update: Update) -> bool:
     methods = [getattr(kind, name) for name in ("apply", "update_step", "_backend_update_step", "assign_sub")]
     patched = {"apply", "update_step", "assign", "assign_add", "assign_sub"} & vars(update.optimizer).keys()
     return not patched and all(method.__module__.startswith(("keras.", "memfit.")) for method in methods)
-
-
-def _tensor(value: Any) -> Any:
-    return value.values if isinstance(value, tf.IndexedSlices) else value
-
-
-def _arguments(graph: Any) -> list[Any]:
-    captured = {inner.op.name for _, inner in graph.captures}
-    return [t for t in graph.inputs if t.op.name not in captured]
 
 
 def _captured(concrete: Any) -> list[Any]:

@@ -38,6 +38,7 @@ class Withheld:
     writes: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     updates: list[Update] = field(default_factory=list)
     escaped: bool = False
+    start: int = 0  # how many ops the graph had: earlier ones are another step's, or another replica's
 
     def write(self, variable: Any, value: Any) -> bool:
         """Is `value` withheld? Not where it was computed in a graph inside the step's own, such as a branch."""
@@ -49,9 +50,13 @@ class Withheld:
 
 
 @contextmanager
-def withheld() -> Iterator[Withheld]:
-    """Nothing that Keras code writes in this block, in this thread, is written. What it reads back is what it wrote."""
-    held = Withheld(None if tf.executing_eagerly() else tf.compat.v1.get_default_graph())
+def withheld(earlier: dict[int, tuple[Any, Any]] | None = None) -> Iterator[Withheld]:
+    """Nothing that Keras code writes in this block, in this thread, is written. What it reads back is what it wrote.
+
+    It also reads what was withheld `earlier`.
+    """
+    held = Withheld(None if tf.executing_eagerly() else tf.compat.v1.get_default_graph(), dict(earlier or {}))
+    held.start = 0 if held.graph is None else len(held.graph.get_operations())
     before = getattr(_thread, "held", None)
     with ExitStack() as patches:
         for owner, name, replacement in _replacements():
