@@ -27,12 +27,15 @@ def exactness(names, reporter):
     _start("float64")
     import awkward
 
-    return {name: [_distance(getattr(awkward, name), size) for size in (None, 6)] for name in names}
+    return {name: _distances(getattr(awkward, name), micro_batch=6) for name in names}
 
 
-def _distance(case, micro_batch):
+def _distances(case, micro_batch):
     plain = _train(case, lambda model, **arguments: model.fit(**arguments))
-    guarded = _train(case, _fit_in(micro_batch))
+    return [_distance(plain, _train(case, _fit_in(size))) for size in (None, micro_batch)]
+
+
+def _distance(plain, guarded):
     differences = [_relative(a, b) for a, b in zip(plain["variables"], guarded["variables"], strict=True)]
     assert plain["history"].keys() == guarded["history"].keys()
     logs = [_relative(plain["history"][key], guarded["history"][key]) for key in plain["history"]]
@@ -486,4 +489,4 @@ def mirrored(names, reporter):
 
         return build
 
-    return {name: [_distance(on_both(getattr(awkward, name)), size) for size in (None, 8)] for name in names}
+    return {name: _distances(on_both(getattr(awkward, name)), micro_batch=8) for name in names}

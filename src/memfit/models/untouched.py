@@ -21,7 +21,10 @@ def untouched(model: Any) -> Iterator[None]:
 
 
 def _parts(model: Any) -> list[Any]:
-    found = [*model._flatten_layers(), *optimizers(model), *getattr(model, "metrics", [])]
+    found = [*model._flatten_layers(), *getattr(model, "metrics", [])]
+    for optimizer in optimizers(model):
+        inner = getattr(optimizer, "inner_optimizer", None)
+        found += [optimizer, inner, *getattr(optimizer, "_inner_optimizers", [])]
     found += [getattr(model, name, None) for name in ("_compile_loss", "_compile_metrics", "_loss_tracker")]
     trackers = [getattr(part, "_tracker", None) for part in found]
     unique = {id(part): part for part in [*found, *trackers] if part is not None}

@@ -26,6 +26,7 @@ class Planned(Protocol):
     def specs(self) -> Any: ...
     def nbytes(self) -> int: ...
     def available(self, budget: int | None, free: int) -> int: ...
+    def has_limit(self) -> bool: ...
     def at_most(self) -> int | None: ...
     def gradients(self) -> int: ...
 
@@ -38,6 +39,8 @@ def largest_micro_batch(step: Planned, budget: int | None) -> int | None:
     available = step.available(budget, host_memory().free)
     bound = step.at_most()
     if step.samples is None or (bound is not None and bound < available):
+        return None
+    if bound is None and budget is None and not step.has_limit():
         return None
     forecast = _forecast(step)
     room = int(available * SAFE)
@@ -61,7 +64,9 @@ def _forecast(step: Planned) -> Forecast | None:
     try:
         with untouched(model), engine.unallocated():
             traced = engine.trace_step(model, step.specs(), lambda: owned_variables(model), LayerNames(model))
-            return Forecast(traced.graph_for)
+            forecast = Forecast(traced.graph_for)
+            forecast.fits(1, 2**62)  # what cannot be simulated shows here
+            return forecast
     except MemfitError:
         raise
     except Exception:  # whatever a custom step does not allow: running out is still recovered from

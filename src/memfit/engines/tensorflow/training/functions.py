@@ -57,6 +57,9 @@ class Batch:
         """What there is for this training, the model's own variables included."""
         return room.for_training(size(_variables(self.model)), budget, free)
 
+    def has_limit(self) -> bool:
+        return room.limit() is not None
+
     def at_most(self) -> int | None:
         return bound(self.model, self.samples or 1, self.nbytes())
 
