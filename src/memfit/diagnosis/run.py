@@ -52,7 +52,8 @@ def explain_log(path: Path, *, model: Any = None) -> Diagnosis:
 
 def explained(error: _Error, *, model: Any = None) -> _Error:
     """The same error, carrying its explanation: as `.memfit`, and as a note below its stack trace."""
-    diagnosis = explain(error, model=model)
+    told = error.__cause__ if isinstance(error, MemfitError) and error.__cause__ is not None else error
+    diagnosis = explain(told, model=model)
     error.memfit = diagnosis  # type: ignore[attr-defined]
     error.add_note(f"\nmemfit: {diagnosis}")
     return error

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import memfit
-from memfit.device.death import failure_text
-from memfit.device.oom import read_failure
+from memfit.diagnosis.run import explain
 
 _LIBRARY = re.compile(r"[/\\](site-packages|dist-packages|lib[/\\]python[\d.]+)[/\\]|^<")
 _MEMFIT = str(Path(memfit.__file__).parent)
@@ -19,7 +18,7 @@ _IN_GRAPH = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<func
 
 def advice(error: BaseException) -> list[str]:
     """Lines for a person, the last one saying what to add where."""
-    lines = [failure_text(read_failure(str(error)), None)]
+    lines = str(explain(error)).splitlines()
     step = next(_own_steps(error), None)
     if step is not None:
         file, name = step

@@ -47,6 +47,8 @@ def run(script: Script) -> int:
         os.kill(os.getpid(), signal.SIGINT)
     except DoesNotFit as error:
         say(str(error))
+        for line in str(getattr(error, "memfit", "")).splitlines():
+            say(line)
         return DOES_NOT_FIT
     except BaseException as error:
         print_error(error)

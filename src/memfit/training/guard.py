@@ -9,9 +9,9 @@ from typing import Any
 from memfit import engines
 from memfit.device.death import failure_text
 from memfit.device.oom import is_out_of_memory, read_failure
+from memfit.diagnosis.run import explained
 from memfit.errors import CannotEnforce, DoesNotFit
 from memfit.sizes import Size, parse_size
-from memfit.training.arguments import prepare
 from memfit.training.feeding import too_large
 from memfit.training.keeper import Keeper
 from memfit.training.planning import largest_micro_batch
@@ -26,15 +26,17 @@ class Guarding:
         self.budget = budget
         self.records = records
 
-    def prepare(self, model: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return prepare(model, method, args, kwargs)
-
     def keeper(self, schedules: dict[str, Schedule]) -> Keeper:
         """For one call of a model's method; what is learnt about its batches stays with the model."""
         return Keeper(RunRecord(), schedules, self.budget, largest_micro_batch)
 
-    def explained(self, error: Exception) -> DoesNotFit | None:
-        """Memory that ran out outside of a step, such as in a callback, cannot be had by splitting."""
+    def explained(self, error: Exception, model: Any) -> DoesNotFit | None:
+        """An error of memory, saying why. One from outside of a step, as in a callback, cannot be had by splitting."""
+        if isinstance(error, DoesNotFit):
+            if error.__cause__ is not None and not hasattr(error, "memfit"):
+                with suppress(Exception):  # an explanation that fails must not hide what it explains
+                    explained(error, model=model)
+            return error
         if not is_out_of_memory(error):
             return None
         failure = read_failure(str(error))

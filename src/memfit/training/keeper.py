@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,6 +33,10 @@ class Room(Protocol):
     def peak(self) -> int: ...
 
 
+WAITS = 4  # times that a single sample is tried again
+PAUSE = 0.05  # seconds before the first of them, twice as long before each next
+
+
 class Step(Planned, Protocol):
     """One batch, ready to be run in any number of parts. A try that fails has changed nothing."""
 
@@ -55,6 +60,7 @@ class Keeper:
     step: int = 1
     needs: dict[tuple[str, int], int] = field(default_factory=dict)
     squeezed: int = 1
+    waits: int = 0
 
     def run(self, step: Step) -> Any:
         schedule = self.schedules.setdefault(step.kind, Schedule())
@@ -120,6 +126,7 @@ class Keeper:
 
     def _succeeded(self, step: Step, schedule: Schedule, parts: int) -> None:
         schedule.succeeded()
+        self.waits = 0
         record = self.record
         if step.kind == "train":
             record.updates += 1
@@ -160,6 +167,8 @@ class Keeper:
             )
             raise DoesNotFit(text, budget=self.budget, failure=failure) from error
         if not schedule.shrink(step.samples, parts):
+            if self._may_pass(step):
+                return True
             raise DoesNotFit(
                 f"not even one sample fits: {failure_text(failure, self.budget)} {HELP}",
                 budget=self.budget,
@@ -169,6 +178,16 @@ class Keeper:
         self._changed(CAUSES[step.kind], parts, more)
         asked = f" asking for {format_size(failure.bytes)}" if failure.bytes is not None else ""
         say(f"{self._where(step)} ran out of memory{asked}; it is undone and run again in {_parts(more)}")
+        return True
+
+    def _may_pass(self, step: Step) -> bool:
+        """Single samples that fitted before will fit again, once others have given back what they took."""
+        if not self.record.updates or self.waits == WAITS:
+            return False
+        self.waits += 1
+        self._changed("device_shared", step.samples or 1, step.samples or 1)
+        say(f"{self._where(step)} ran out of memory with one sample, which has fitted before; trying again")
+        time.sleep(PAUSE * 2**self.waits)
         return True
 
     def _changed(self, cause: str, before: int, after: int) -> None:

@@ -23,9 +23,8 @@ STORE = "_memfit"
 class Guarding(Protocol):
     """What decides, outside of the engine."""
 
-    def prepare(self, model: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
     def keeper(self, schedules: dict[str, Any]) -> Any: ...
-    def explained(self, error: Exception) -> Exception | None: ...
+    def explained(self, error: Exception, model: Any) -> Exception | None: ...
     def finished(self, keeper: Any) -> None: ...
 
 
@@ -99,7 +98,6 @@ def _called(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         guard = _guards[-1]
         watched = _watching(self)
-        args, kwargs = guard.prepare(self, name, args, kwargs)
         if watched.keepers and name != "fit":  # the validation inside a `fit`
             return original(self, *args, **kwargs)
         keeper = guard.keeper(watched.schedules)
@@ -109,8 +107,8 @@ def _called(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             result = original(self, *args, **kwargs)
         except Exception as error:
-            explained = guard.explained(error)
-            if explained is None:
+            explained = guard.explained(error, self)
+            if explained is None or explained is error:
                 raise
             raise explained from error
         finally:
