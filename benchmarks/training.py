@@ -116,25 +116,27 @@ class Clock(keras.callbacks.Callback):
         self.steps.append(time.perf_counter())
 
 
-HUGE = 2**40
-
-
 class Faulty(layers.Layer):
-    """Asks for more than there is whenever a fault is due: a genuine failure of the allocator."""
+    """Runs out of memory whenever a fault is due.
+
+    TensorFlow's allocator waits ten seconds before it gives up, so the error is raised without asking the allocator.
+    """
 
     due: ClassVar[list[int]] = []
     failed_at: ClassVar[list[float]] = []
 
     def call(self, x: Any) -> Any:
-        size = tf.numpy_function(self._size, [], tf.int64)
-        return x + tf.cast(tf.reduce_sum(tf.range(size)), x.dtype)
+        nothing = tf.numpy_function(self._nothing, [], tf.float32)
+        nothing.set_shape(())
+        return x + nothing
 
     @classmethod
-    def _size(cls) -> Any:
-        if not cls.due:
-            return np.int64(0)
-        cls.failed_at.append(time.perf_counter())
-        return np.int64(cls.due.pop())
+    def _nothing(cls) -> Any:
+        if cls.due:
+            cls.due.pop()
+            cls.failed_at.append(time.perf_counter())
+            raise MemoryError("OOM when allocating tensor")
+        return np.float32(0)
 
 
 class Faults(keras.callbacks.Callback):
@@ -146,7 +148,7 @@ class Faults(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         if batch in self.steps:
-            Faulty.due.append(HUGE)
+            Faulty.due.append(batch)
 
 
 def recovery(batch: int) -> Answer:
