@@ -5,16 +5,20 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ENGINE := $(if $(filter Linux-x86_64,$(shell uname -sm | tr ' ' -)),tensorflow-cpu,tensorflow)
 
-.PHONY: demo test quick check bench-estimate bench-train clean
+.PHONY: demo test test-slow quick check bench-estimate bench-train clean
 
 demo: $(READY)
 	$(BIN)/memfit demo
 
 test: $(READY) check
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 quick: $(READY) check
 	$(BIN)/python -m pytest -m "not real"
+
+test-slow: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[slow]"
+	$(BIN)/python -m pytest -m slow
 
 bench-estimate: $(READY)
 	$(BIN)/python -m benchmarks.estimate --output docs/estimate-benchmark.md
