@@ -1,6 +1,7 @@
 """Shared ground: the command line as a user calls it, and a look at what a call leaves behind."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,11 @@ MODELS = [
     "bfloat16",
     "compiled_by_xla",
 ]
+
+
+def interruptible():
+    """Run in a new process: jobs in the background of a shell are deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import pytest
 from conftest import MODELS, ZOO
 from memfit.measurement.run import measure_target
 from memfit.models.target import Target
+from memfit.sizes import format_size
 
 pytestmark = pytest.mark.real
 
@@ -22,7 +23,7 @@ def test_every_byte_is_accounted_for(name):
     hidden = dict(measured.by_layer).get("(compiled)", 0) > measured.peak / 2
     assert hidden == (name == "compiled_by_xla")
     assert bool(measured.notes) == hidden
-    assert f"batch 32: {measured.peak / 2**20:.0f}"[:-1] in str(measured)
+    assert f"batch 32: {format_size(measured.peak)}" in str(measured)
 
 
 def test_the_layers_that_hold_the_memory_are_named():

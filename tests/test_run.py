@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from conftest import interruptible
 from memfit.running.death import died_of_memory
 from memfit.running.order import Order
 
@@ -87,7 +88,12 @@ print(interrupts, "interrupt")
 def waiting(folder, source=WAITING):
     (folder / "script.py").write_text(source)
     parent = subprocess.Popen(
-        [*MEMFIT, "run", "script.py"], cwd=folder, stdout=subprocess.PIPE, text=True, start_new_session=True
+        [*MEMFIT, "run", "script.py"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=interruptible,
     )
     deadline = time.monotonic() + 30
     while not (folder / "pid").exists() or not (folder / "pid").read_text():

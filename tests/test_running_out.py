@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from conftest import ZOO
+from conftest import ZOO, interruptible
 from memfit import DoesNotFit
 from memfit.device import run_in_child
 from memfit.measurement.run import measure_target
@@ -91,6 +91,7 @@ def _measuring(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=interruptible,
     )
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
