@@ -40,7 +40,6 @@ def pooled() -> Any:
 
 
 def small(stack: list[Any], shape: tuple[int, ...], compiled: Answer) -> tuple[Any, tuple[int, ...]]:
-    keras.utils.set_random_seed(1)
     model = keras.Sequential([keras.Input(shape), *stack])
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.SGD(0.01, momentum=0.9, **compiled), loss)
@@ -69,6 +68,7 @@ def overhead(model: str, batch: int, steps: int) -> Answer:
 
 def trained(model: str, batch: int, samples: int, how: str, accumulate: int = 0, budget: int = 0) -> Answer:
     """Two epochs, of which the second is timed; `how` is "plain" or "memfit"."""
+    keras.utils.set_random_seed(1)
     built, shape = MODELS[model](**({"gradient_accumulation_steps": accumulate} if accumulate else {}))
     x, y = data(shape, samples)
     clock = Clock()

@@ -254,6 +254,28 @@ print("trained")
 
 
 @pytest.mark.real
+def test_memory_that_cannot_be_had_is_explained_and_exits_with_3(tmp_path):
+    source = (
+        MODEL
+        + """
+import memfit, tensorflow as tf
+hungry = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: tf.zeros((2**20, 2**10)))
+try:
+    model.fit(x[:64], y[:64], verbose=0, callbacks=[hungry])
+except memfit.DoesNotFit as error:
+    print(error.memfit.bytes, error.memfit.shape)
+    raise
+"""
+    )
+    ran = memfit_run(tmp_path, source, "--budget", "500MiB")
+    assert ran.returncode == 3
+    assert ran.stdout == f"{2**32} ({2**20}, {2**10})\n"
+    told = [line for line in ran.stderr.splitlines() if line.startswith("memfit:")]
+    assert "outside of a training step" in told[0]
+    assert any("asked for 4.00 GiB" in line for line in told[1:])
+
+
+@pytest.mark.real
 def test_a_loop_of_the_users_own_is_told_the_line_to_add(tmp_path):
     ran = memfit_run(
         tmp_path,

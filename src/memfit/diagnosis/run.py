@@ -50,10 +50,9 @@ def explain_log(path: Path, *, model: Any = None) -> Diagnosis:
         raise BadInput(f"cannot read {str(path)!r}: {error.strerror}") from error
 
 
-def explained(error: _Error, *, model: Any = None) -> _Error:
-    """The same error, carrying its explanation: as `.memfit`, and as a note below its stack trace."""
-    told = error.__cause__ if isinstance(error, MemfitError) and error.__cause__ is not None else error
-    diagnosis = explain(told, model=model)
+def explained(error: _Error, cause: BaseException | None = None, *, model: Any = None) -> _Error:
+    """The same error, carrying the explanation of its cause: as `.memfit`, and as a note below its stack trace."""
+    diagnosis = explain(cause or error, model=model)
     error.memfit = diagnosis  # type: ignore[attr-defined]
     error.add_note(f"\nmemfit: {diagnosis}")
     return error

@@ -33,12 +33,17 @@ class Guarding:
     def explained(self, error: Exception, model: Any) -> DoesNotFit | None:
         """An error of memory, saying why. One from outside of a step, as in a callback, cannot be had by splitting."""
         if isinstance(error, DoesNotFit):
-            if error.__cause__ is not None and not hasattr(error, "memfit"):
-                with suppress(Exception):  # an explanation that fails must not hide what it explains
-                    explained(error, model=model)
-            return error
-        if not is_out_of_memory(error):
+            final, first = error, error.__cause__
+        elif is_out_of_memory(error):
+            final, first = self._outside(error), error
+        else:
             return None
+        if first is not None and not hasattr(final, "memfit"):
+            with suppress(Exception):  # an explanation that fails must not hide what it explains
+                explained(final, first, model=model)
+        return final
+
+    def _outside(self, error: Exception) -> DoesNotFit:
         failure = read_failure(str(error))
         text = f"{failure_text(failure, self.budget)} It was asked for outside of a training step, in a callback or "
         return DoesNotFit(
