@@ -276,6 +276,26 @@ except memfit.DoesNotFit as error:
 
 
 @pytest.mark.real
+def test_a_sample_that_cannot_fit_stops_before_training_and_says_why(tmp_path):
+    ran = memfit_run(
+        tmp_path,
+        """
+        import keras, numpy as np
+        stack = [keras.Input((512, 512, 3)), keras.layers.Conv2D(64, 3), keras.layers.Conv2D(64, 3)]
+        model = keras.Sequential([*stack, keras.layers.GlobalAveragePooling2D()])
+        model.compile("sgd", "mse")
+        model.fit(np.zeros((2, 512, 512, 3), "float32"), np.zeros((2, 64)), verbose=0)
+        """,
+        "--budget",
+        "60MiB",
+    )
+    assert ran.returncode == 3
+    told = [line for line in ran.stderr.splitlines() if line.startswith("memfit:")]
+    assert "not even one sample fits" in told[0]
+    assert "activation_too_large" in told[1]
+
+
+@pytest.mark.real
 def test_a_loop_of_the_users_own_is_told_the_line_to_add(tmp_path):
     ran = memfit_run(
         tmp_path,

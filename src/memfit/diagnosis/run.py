@@ -58,6 +58,16 @@ def explained(error: _Error, cause: BaseException | None = None, *, model: Any =
     return error
 
 
+def foreseen(text: str, estimate: Estimate, budget: int) -> Diagnosis:
+    """What an estimate says of a step that was not tried: one sample is too much, or the model itself."""
+    kinds = estimate.by_kind
+    model = kinds["weights"] + kinds["optimizer"] + kinds["gradients"]
+    cause = "model_too_large" if 2 * model > estimate.peak else "activation_too_large"
+    situation = Situation(causes=(cause,), batch=estimate.batch_size, budget=budget, estimate=estimate)
+    layer = next((name for name, _ in estimate.by_layer if not name.startswith("(")), None)
+    return Diagnosis(cause, 0.9, [text], fixes(situation), layer=layer, limit=budget)
+
+
 def diagnose(reading: Reading, model: Any = None, *, known: Any = None) -> Diagnosis:
     """From what was read to causes and fixes."""
     reading = _with_model(reading, model if model is not None else known)

@@ -6,8 +6,10 @@ from typing import Any, Protocol
 
 from memfit import engines
 from memfit.device.host import host_memory
+from memfit.diagnosis.run import foreseen
 from memfit.errors import DoesNotFit, MemfitError
 from memfit.estimation.forecast import Forecast
+from memfit.estimation.result import from_forecast
 from memfit.models.names import LayerNames, owned_variables
 from memfit.models.untouched import untouched
 from memfit.sizes import format_size
@@ -49,12 +51,16 @@ def largest_micro_batch(step: Planned, budget: int | None) -> int | None:
     room -= step.gradients() + step.nbytes()
     largest = forecast.largest_batch(room) if room > 0 else 0
     if largest == 0 and forecast.needs(1) * CLEARLY > available:
-        raise DoesNotFit(
-            f"not even one sample fits: a step on it needs about {format_size(forecast.needs(1))}, and there are "
-            f"{format_size(available)}. {HELP}",
-            budget=budget,
-        )
+        raise _impossible(step, forecast, available, budget)
     return min(max(largest, 1), step.samples)
+
+
+def _impossible(step: Planned, forecast: Forecast, available: int, budget: int | None) -> DoesNotFit:
+    needs = f"a step on it needs about {format_size(forecast.needs(1))}, and there are {format_size(available)}"
+    error = DoesNotFit(f"not even one sample fits: {needs}. {HELP}", budget=budget)
+    estimate = from_forecast(forecast, 1, model_name=step.model.name, output_shapes={}, notes=[], budget=available)
+    error.memfit = foreseen(needs, estimate, available)  # type: ignore[attr-defined]
+    return error
 
 
 def _forecast(step: Planned) -> Forecast | None:
