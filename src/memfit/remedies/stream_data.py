@@ -12,7 +12,7 @@ class Batches(keras.utils.PyDataset):
     def __init__(self, x, y, batch_size):
         super().__init__()
         self.x, self.y, self.batch_size = x, y, batch_size
-        self.order = np.random.permutation(len(x))
+        self.order = np.random.permutation(len(x))  # as random as Keras's own order, but another
 
     def __len__(self):
         return -(-len(self.x) // self.batch_size)
