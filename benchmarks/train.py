@@ -6,11 +6,12 @@ import argparse
 import json
 import statistics
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from benchmarks.estimate import Report, tensorflow_version
-from benchmarks.processes import JobFailed, Outcome, run
+from benchmarks.processes import JobFailed, run
 from benchmarks.rows import CLAIMS
 from benchmarks.store import processor_name, version
 from benchmarks.summary import Claim, number, times
@@ -19,11 +20,10 @@ from benchmarks.truth import MIB, environment
 
 UNLIMITED_MIB = 16 * 1024
 OVERHEAD = Table({"model": 6, "batch": 6, "steps": 6, "plain fit, ms a step": 20, "memfit.fit": 12, "overhead": 9})
-SPLIT = Table(
-    {"model": 6, "trained": 34, "batch": 6, "parts": 6, "seconds": 8, "peak, MiB": 10, "off the whole batch": 20}
-)
+SPLIT = Table({"trained": 42, "batch": 6, "parts": 6, "seconds": 8, "peak, MiB": 10, "off the whole batch": 20})
 BATCHES = {"mlp": 64, "cnn": 32, "lstm": 64}
 STEPS = 200
+BUDGET_IN_QUARTERS = 1.15  # of the peak of a quarter of the batch: room for the batch itself and the sum of gradients
 
 
 def main() -> int:
@@ -41,14 +41,10 @@ def main() -> int:
 
 
 def job(name: str, limit_mib: int = UNLIMITED_MIB, **arguments: Any) -> dict[str, Any]:
-    outcome = attempt(name, limit_mib, **arguments)
+    outcome = run("benchmarks.training", [name, json.dumps(arguments)], environment(limit_mib))
     if outcome.answer is None:
         raise JobFailed(f"{name} {arguments} under {limit_mib} MiB: {outcome.death}")
     return outcome.answer
-
-
-def attempt(name: str, limit_mib: int, **arguments: Any) -> Outcome:
-    return run("benchmarks.training", [name, json.dumps(arguments)], environment(limit_mib))
 
 
 def overheads(report: Report) -> Iterator[Claim]:
@@ -64,53 +60,54 @@ def overheads(report: Report) -> Iterator[Claim]:
 
 
 def splits(report: Report) -> Iterator[Claim]:
+    """The number of samples is no multiple of the batch, as in most data sets: the last batch is a short one."""
     report.section("A quarter of the memory", SPLIT)
-    model, batch, samples = "cnn", 512, 2048
-    whole = job("trained", model=model, batch=batch, samples=samples, how="plain")
-    budget = budget_for_four(model, batch, samples)
-    split = job("trained", budget // MIB, model=model, batch=batch, samples=samples, how="memfit", budget=budget)
-    by_hand = best_by_hand(model, samples, budget)
-    quarter = batch // 4
-    accumulated = job("trained", model=model, batch=quarter, samples=samples, how="plain", accumulate=4)
+    training = {"model": "cnn", "samples": 2000}
+    whole = trained(batch=512, **training)
+    accumulated = trained(batch=128, accumulate=4, **training)
+    budget = int(BUDGET_IN_QUARTERS * trained(batch=128, **training)["peak"]) // MIB
+    split = trained(budget, "memfit", batch=512, budget=budget * MIB, **training)
+    by_hand = best_by_hand(budget, training)
+    as_much = accumulated["peak"] // MIB + 1
+    in_as_much = trained(as_much, "memfit", batch=512, budget=as_much * MIB, **training)
     rows = [
-        ("plain fit, unlimited", batch, whole),
-        (f"memfit.fit under {budget // MIB} MiB", batch, split),
-        (f"plain fit, best by hand under {budget // MIB} MiB", by_hand["batch"], by_hand),
-        ("gradient_accumulation_steps=4", quarter, accumulated),
+        ("plain fit, unlimited", 512, whole),
+        (f"memfit.fit under {budget} MiB", 512, split),
+        (f"plain fit, best by hand under {budget} MiB", by_hand["batch"], by_hand),
+        ("gradient_accumulation_steps=4", 128, accumulated),
+        (f"memfit.fit under as much, {as_much} MiB", 512, in_as_much),
     ]
-    for what, size, answer in rows:
-        away = distance(answer, whole)
-        cells = [model, what, str(size), str(answer["parts"]), f"{answer['seconds']:.2f}", mib(answer["peak"])]
-        report.add(SPLIT.row([*cells, f"{away:.1e}"]))
+    for what, batch, answer in rows:
+        cells = [what, str(batch), str(answer["parts"]), f"{answer['seconds']:.2f}", mib(answer["peak"])]
+        report.add(SPLIT.row([*cells, science(distance(answer, whole))]))
+    speed = by_hand["seconds"] / split["seconds"]
     yield Claim("micro-batches that the budget asks for", split["parts"], 4, number, at_least=True)
-    yield Claim(
-        "throughput / plain fit at the best batch by hand",
-        by_hand["seconds"] / split["seconds"],
-        0.95,
-        times,
-        at_least=True,
-    )
-    yield Claim("peak / budget", split["peak"] / budget, 1.0, times)
-    yield Claim("time / Keras's accumulation", split["seconds"] / accumulated["seconds"], 1.0, times)
-    yield Claim("peak / Keras's accumulation", split["peak"] / accumulated["peak"], 1.0, times)
-    yield Claim("memfit's weights off the whole batch's", distance(split, whole), 1e-5, lambda v: f"{v:.1e}")
-    yield Claim("the same for Keras's accumulation", distance(accumulated, whole), None, lambda v: f"{v:.1e}")
+    yield Claim("throughput / plain fit at the best batch by hand", speed, 0.95, times, at_least=True)
+    yield Claim("peak / budget", split["peak"] / MIB / budget, 1.0, times)
+    yield Claim("time / Keras's accumulation", in_as_much["seconds"] / accumulated["seconds"], 1.0, times)
+    yield Claim("peak / Keras's accumulation", in_as_much["peak"] / accumulated["peak"], 1.0, times)
+    yield Claim("memfit's weights off the whole batch's", distance(in_as_much, whole), 1e-5, science)
+    yield Claim("the same for Keras's accumulation", distance(accumulated, whole), None, science)
 
 
-def budget_for_four(model: str, batch: int, samples: int) -> int:
-    """What a quarter of the batch takes, and room for the gradients that are summed."""
-    quarter = job("trained", model=model, batch=batch // 4, samples=samples, how="plain")
-    return int(1.15 * quarter["peak"]) // MIB * MIB
+def trained(limit_mib: int = UNLIMITED_MIB, how: str = "plain", **arguments: Any) -> dict[str, Any]:
+    """Two processes, of which the faster counts, and the higher peak."""
+    answers = [job("trained", limit_mib, how=how, **arguments) for _ in range(2)]
+    highest = max(answer["peak"] for answer in answers)
+    return min(answers, key=lambda answer: answer["seconds"]) | {"peak": highest}
 
 
-def best_by_hand(model: str, samples: int, budget: int) -> dict[str, Any]:
+def best_by_hand(limit_mib: int, training: dict[str, Any]) -> dict[str, Any]:
     """The fastest plain `fit` of those batch sizes that train under the budget."""
     tried = []
     for batch in (64, 96, 128, 160):
-        outcome = attempt("trained", budget // MIB, model=model, batch=batch, samples=samples, how="plain")
-        if outcome.answer is not None:
-            tried.append(outcome.answer | {"batch": batch})
+        with suppress(JobFailed):
+            tried.append(trained(limit_mib, batch=batch, **training) | {"batch": batch})
     return min(tried, key=lambda answer: answer["seconds"])
+
+
+def science(value: float) -> str:
+    return f"{value:.1e}"
 
 
 def distance(answer: dict[str, Any], whole: dict[str, Any]) -> float:
@@ -129,7 +126,7 @@ def failures(count: int = 200) -> Iterator[Claim]:
     answer = job("many_failures", 256, count=count, large=4096, small_batch=16)
     yield Claim("failed allocations in one run", answer["failures"], count, number, at_least=True)
     early, late = max(answer["live"][5:20]), max(answer["live"][-15:])
-    yield Claim("live memory at the end / at the start", late / early, 1.0, times)
+    yield Claim("live memory at the end / at the start", late / early, 1.001, lambda value: f"{value:.4f} x")
 
 
 if __name__ == "__main__":

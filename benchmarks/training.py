@@ -20,6 +20,7 @@ import memfit
 
 Answer = dict[str, Any]
 ROUNDS = 7
+EPOCHS = 6
 
 
 def mlp(**compiled: Any) -> tuple[Any, tuple[int, ...]]:
@@ -60,19 +61,20 @@ def overhead(model: str, batch: int, steps: int) -> Answer:
     x, y = data(shape, batch * steps)
     how = {"batch_size": batch, "verbose": 0, "shuffle": False}
     seconds: dict[str, list[float]] = {"plain": [], "guarded": []}
-    for _ in range(ROUNDS + 1):
-        seconds["plain"].append(timed(lambda: plain.fit(x, y, **how)))
-        seconds["guarded"].append(timed(lambda: memfit.fit(guarded, x, y, **how)))
+    sides = {"plain": lambda: plain.fit(x, y, **how), "guarded": lambda: memfit.fit(guarded, x, y, **how)}
+    for turn in range(ROUNDS + 1):
+        for side in sorted(sides, reverse=bool(turn % 2)):
+            seconds[side].append(timed(sides[side]))
     return {name: times[1:] for name, times in seconds.items()}
 
 
 def trained(model: str, batch: int, samples: int, how: str, accumulate: int = 0, budget: int = 0) -> Answer:
-    """Two epochs, of which the second is timed; `how` is "plain" or "memfit"."""
+    """Several epochs, of which the fastest counts, after the first; `how` is "plain" or "memfit"."""
     keras.utils.set_random_seed(1)
     built, shape = MODELS[model](**({"gradient_accumulation_steps": accumulate} if accumulate else {}))
     x, y = data(shape, samples)
     clock = Clock()
-    options: Answer = {"batch_size": batch, "epochs": 2, "verbose": 0, "shuffle": False, "callbacks": [clock]}
+    options: Answer = {"batch_size": batch, "epochs": EPOCHS, "verbose": 0, "shuffle": False, "callbacks": [clock]}
     slices = Slices(x, y, batch)
     if how == "plain":
         history = built.fit(slices, **{name: options[name] for name in ("epochs", "verbose", "shuffle", "callbacks")})
@@ -82,7 +84,7 @@ def trained(model: str, batch: int, samples: int, how: str, accumulate: int = 0,
         parts = history.memfit.micro_batches
     peak = tf.config.experimental.get_memory_info("CPU:0")["peak"]
     weights = np.concatenate([w.reshape(-1) for w in built.get_weights()]).tolist()
-    return {"seconds": clock.epochs[-1], "peak": peak, "parts": parts, "weights": weights}
+    return {"seconds": min(clock.epochs[1:]), "peak": peak, "parts": parts, "weights": weights}
 
 
 class Slices(keras.utils.PyDataset):

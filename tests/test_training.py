@@ -121,6 +121,25 @@ def test_under_a_budget_the_micro_batches_are_known_before_the_first_step():
 
 
 @pytest.mark.real
+def test_where_plain_fit_has_just_enough_memory_it_is_enough_for_memfit():
+    """Memfit's step that writes nothing before all is computed would need more: its gradients all at once."""
+    weights, peak, _ = run_in_child("training_jobs:heavy", "plain", budget=1024 * MIB)
+    budget = int(1.1 * peak)
+    guarded, peak, record = run_in_child("training_jobs:heavy", "memfit", budget=budget)
+    assert (record["micro_batches"], record["updates"]) == (1, 6)
+    assert peak <= budget
+    assert all(np.array_equal(a, b) for a, b in zip(weights, guarded, strict=True))
+
+
+@pytest.mark.real
+def test_a_step_that_couples_samples_is_found_among_random_layers_too():
+    found = run_in_child("training_jobs:coupled", None)
+    assert not any("couples" in note for note in found["alone"])
+    assert any("couples the samples" in note for note in found["compared"])
+    assert all(any("random layers" in note for note in notes) for notes in found.values())
+
+
+@pytest.mark.real
 @pytest.mark.parametrize("loss", ["mean", "sum"])
 def test_a_hand_written_step_makes_the_same_updates_and_returns_the_same(loss):
     found = run_in_child("training_jobs:handwritten", loss)

@@ -380,6 +380,21 @@ def _images(count, side):
     return random.random((count, side, side, 3), np.float32), random.random((count, 4), np.float32)
 
 
+def _mlp():
+    import keras
+    from keras import layers
+
+    model = keras.Sequential([keras.Input((128,)), *(layers.Dense(512, "relu") for _ in range(8)), layers.Dense(4)])
+    model.compile("sgd", "mse")
+    return model
+
+
+def _rows(count):
+    import numpy as np
+
+    return np.ones((count, 128), np.float32), np.ones((count, 4), np.float32)
+
+
 def under_budget(payload, reporter):
     """A real training under a real limit: planned, squeezed by something else, and impossible."""
     keras, tf = _start()
@@ -391,7 +406,7 @@ def under_budget(payload, reporter):
         def on_train_batch_begin(self, batch, logs=None):
             if batch == 1:
                 room = payload - tf.config.experimental.get_memory_info("CPU:0")["current"]
-                ballast.extend(tf.zeros((2**18,)) for _ in range(int(0.7 * room) >> 20))
+                ballast.extend(tf.zeros((2**18,)) for _ in range(int(0.75 * room) >> 20))
 
         def on_train_batch_end(self, batch, logs=None):
             ballast.clear()
@@ -403,8 +418,7 @@ def under_budget(payload, reporter):
         model = _cnn(32)
         history = memfit.fit(model, x, y, batch_size=64, epochs=2, verbose=0, shuffle=False)
         found["planned"] = (history.history, model.get_weights(), history.memfit.to_dict())
-        model = _cnn(32)
-        history = memfit.fit(model, x, y, batch_size=20, verbose=0, shuffle=False, callbacks=[Ballast()])
+        history = memfit.fit(_mlp(), *_rows(8000), batch_size=2000, verbose=0, callbacks=[Ballast()])
         found["squeezed"] = history.memfit.to_dict()
         found["evaluated"] = model.predict(x, batch_size=80, verbose=0).shape
         try:
@@ -421,6 +435,48 @@ def plain_weights(payload, reporter):
     model = _cnn(32)
     history = model.fit(*_images(80, 32), batch_size=64, epochs=2, verbose=0, shuffle=False)
     return history.history, model.get_weights()
+
+
+def coupled(payload, reporter):
+    """What is said of a loss that sees one sample at a time, and of one that compares samples, with random layers."""
+    keras, _ = _start()
+    from keras import layers, ops
+
+    def contrast(y, z):
+        z = z / ops.norm(z, axis=1, keepdims=True)
+        alike = 5 * ops.matmul(z, ops.transpose(z))
+        return ops.mean(ops.logsumexp(alike, axis=1) - ops.diagonal(alike))
+
+    found = {}
+    for name, loss in {"alone": "mse", "compared": contrast}.items():
+        stack = [layers.RandomFlip(), layers.GaussianNoise(0.1), layers.Conv2D(8, 3), layers.SpatialDropout2D(0.2)]
+        stack += [layers.Flatten(), layers.Dropout(0.3), layers.Dense(4)]
+        model = keras.Sequential([keras.Input((8, 8, 3)), *stack])
+        model.compile("sgd", loss)
+        x, y = _images(24, 8)
+        with contextlib.redirect_stderr(io.StringIO()):
+            found[name] = _fit_in(4)(model, x=x, y=y, batch_size=12, verbose=0).memfit.notes
+    return found
+
+
+def heavy(payload, reporter):
+    """A model whose gradients take a good part of the memory: by plain `fit`, or by memfit's."""
+    keras, tf = _start()
+    import numpy as np
+    from keras import layers
+
+    import memfit
+
+    keras.utils.set_random_seed(1)
+    stack = [layers.Dense(1024, "relu") for _ in range(5)]
+    model = keras.Sequential([keras.Input((1024,)), *stack, layers.Dense(4)])
+    model.compile("adam", "mse")
+    random = np.random.default_rng(0)
+    x, y = random.random((24, 1024), np.float32), random.random((24, 4), np.float32)
+    fit = model.fit if payload == "plain" else lambda *a, **k: memfit.fit(model, *a, **k)
+    history = fit(x, y, batch_size=8, epochs=2, verbose=0, shuffle=False)
+    record = history.memfit.to_dict() if payload == "memfit" else None
+    return model.get_weights(), tf.config.experimental.get_memory_info("CPU:0")["peak"], record
 
 
 def handwritten(payload, reporter):

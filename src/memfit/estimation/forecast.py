@@ -93,7 +93,7 @@ class Forecast:
         What a batch needs jumps with how its tensors fit into chunks: a larger batch may fit where a smaller does not.
         """
         if budget not in self._largest:
-            self._largest[budget] = self._search(budget)
+            self._largest[budget] = self._search(budget) if budget > 0 else 0
         return self._largest[budget]
 
     def _search(self, budget: int) -> int:

@@ -119,10 +119,10 @@ class Keeper:
         return wanted
 
     def _learn(self, step: Step, parts: int, before: Room | None, after: Room | None) -> None:
-        """A step that raised the peak has shown what it takes."""
+        """A step that raised the peak has shown what it takes, beside what it leaves: a first step makes variables."""
         if before is not None and after is not None and after.peak > before.peak and step.samples:
             key = (step.kind, -(-step.samples // parts))
-            self.needs[key] = max(self.needs.get(key, 0), after.peak - before.live)
+            self.needs[key] = max(self.needs.get(key, 0), after.peak - max(before.live, after.live))
 
     def _succeeded(self, step: Step, schedule: Schedule, parts: int) -> None:
         schedule.succeeded()

@@ -15,7 +15,7 @@ from memfit.models.untouched import untouched
 from memfit.sizes import format_size
 
 SAFE = 0.94  # of what there is: the estimate is near, not exact, and running out kills some kernels instead of raising
-CLEARLY = 0.9  # of what one sample is estimated to need: with less, it is not even tried
+CLEARLY = 0.75  # of what one sample is estimated to need: with less, it is not even tried
 HELP = "Use a larger budget, smaller inputs or layers, an optimizer with less state, or mixed precision"
 
 
@@ -31,6 +31,7 @@ class Planned(Protocol):
     def has_limit(self) -> bool: ...
     def at_most(self) -> int | None: ...
     def gradients(self) -> int: ...
+    def be_frugal(self) -> None: ...
 
 
 def largest_micro_batch(step: Planned, budget: int | None) -> int | None:
@@ -45,14 +46,21 @@ def largest_micro_batch(step: Planned, budget: int | None) -> int | None:
     if bound is None and budget is None and not step.has_limit():
         return None
     forecast = _forecast(step)
-    room = int(available * SAFE)
-    if forecast is None or forecast.fits(step.samples, room, orders=2):
+    if forecast is None:
         return None
-    room -= step.gradients() + step.nbytes()
-    largest = forecast.largest_batch(room) if room > 0 else 0
-    if largest == 0 and forecast.needs(1) * CLEARLY > available:
+    room = int(available * SAFE)
+    if forecast.fits(step.samples, room, orders=2):
+        if not forecast.fits(step.samples, room - step.gradients()):
+            step.be_frugal()
+        return None
+    if largest := forecast.largest_batch(room - step.gradients() - step.nbytes()):
+        return min(largest, step.samples)
+    if forecast.needs(1) * CLEARLY > available:
         raise _impossible(step, forecast, available, budget)
-    return min(max(largest, 1), step.samples)
+    if forecast.needs(step.samples) > forecast.needs(1) + step.gradients():
+        return 1
+    step.be_frugal()  # parts, whose gradients are summed, would take more
+    return None
 
 
 def _impossible(step: Planned, forecast: Forecast, available: int, budget: int | None) -> DoesNotFit:

@@ -19,7 +19,7 @@ SMALL = 1e-3  # of the largest gradient: below it, a gradient's rounding says no
 class Gradients(Protocol):
     """Runs parts of a batch, and tells the norms of what their weighted gradients sum to."""
 
-    def __call__(self, data: Any, ranges: list[tuple[int, int]], weights: list[float], *, add: bool) -> list[Any]: ...
+    def __call__(self, data: Any, ranges: list[tuple[int, int]], weights: list[float], *, add: bool) -> list[float]: ...
 
 
 def check(gradients: Gradients, data: Any, state: Callable[[], Undo]) -> str:
@@ -29,9 +29,7 @@ def check(gradients: Gradients, data: Any, state: Callable[[], Undo]) -> str:
     try:
         for answer, weights in ((MEAN, [-1 / 3, -2 / 3]), (SUMS, [-1.0, -1.0])):
             norms = gradients(data, whole, [1.0], add=False)
-            undo.restore()
             left = gradients(data, parts, weights, add=True)
-            undo.restore()
             if _vanishes(norms, left):
                 return answer
     except tf.errors.ResourceExhaustedError:
@@ -41,7 +39,6 @@ def check(gradients: Gradients, data: Any, state: Callable[[], Undo]) -> str:
     return COUPLED
 
 
-def _vanishes(norms: list[Any], left: list[Any]) -> bool:
-    largest = max(float(norm) for norm in norms)
-    pairs = zip(norms, left, strict=True)
-    return all(float(rest) <= NEAR * max(float(norm), SMALL * largest) for norm, rest in pairs)
+def _vanishes(norms: list[float], left: list[float]) -> bool:
+    least = SMALL * max(norms)
+    return all(rest <= NEAR * max(norm, least) for norm, rest in zip(norms, left, strict=True))

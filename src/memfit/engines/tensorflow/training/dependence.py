@@ -10,7 +10,8 @@ import tensorflow as tf
 from memfit.engines.tensorflow.training.withheld import Withheld
 
 WRITES = ("Assign", "ResourceScatter", "ResourceApply", "Rng", "StatefulUniform", "StatefulStandard", "StatefulRandom")
-RANDOM = ("StatelessRandom", "StatelessTruncated", "Random", "TruncatedNormal", "StatelessMultinomial", "Multinomial")
+SEEDED = ("StatelessRandomUniform", "StatelessRandomNormal", "StatelessTruncated")  # as Keras's layers draw
+FREE = ("StatelessMultinomial", "Multinomial", "StatelessRandomGamma", "Random", "TruncatedNormal")
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Dependence:
         self._origins: dict[str, Origin] = {t.op.name: Origin(data=True) for t in arguments}
         self._held = held
         self.writes_elsewhere = held.escaped or _nested_writes(graph)
-        self.random = False
+        self.random = self.draws_freely = False
         inner = {id(outer): captured.name for outer, captured in graph.captures}
         self._updated = [{inner.get(id(_handle(v))) for v in update.variables} - {None} for update in held.updates]
         self._state = {inner.get(id(_handle(variable))) for variable, _ in held.writes.values()} - {None}
@@ -53,7 +54,8 @@ class Dependence:
         if op.name in self._origins:
             return
         self.writes_elsewhere |= position >= self._held.start and op.type.startswith(WRITES)
-        self.random |= op.type.startswith(RANDOM)
+        self.draws_freely |= op.type.startswith(FREE)
+        self.random |= op.type.startswith(SEEDED + FREE)
         inputs = [self._origins.get(t.op.name, Origin()) for t in op.inputs]
         read = {t.name for t in op.inputs if t.dtype == tf.resource}
         later = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import traceback
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,13 +35,26 @@ class Batch:
     split: Any
 
     def run(self, count: int) -> Any:
-        return self.whole(self.data, self.spec) if count == 1 else self.split(self.data, count, self.spec)
+        if count > 1:
+            return self.split(self.data, count, self.spec)
+        try:
+            return self.whole(self.data, self.spec)
+        except Exception as error:
+            if self.kind != "train" or not ran_out(error) or not self.whole.can_save():
+                raise
+            traceback.clear_frames(error.__traceback__)
+        gc.collect()
+        self.be_frugal()
+        return self.whole(self.data, self.spec)
 
     def room(self) -> Room | None:
         return room.now()
 
     def caveats(self) -> list[str]:
         return self.split.caveats(_layers(self.model)) if hasattr(self.split, "caveats") else []
+
+    def be_frugal(self) -> None:
+        self.whole.be_frugal()
 
     def specs(self) -> Any:
         data = self.data

@@ -11,6 +11,7 @@ import tensorflow as tf
 from memfit.engines.tensorflow.allocator import device
 
 MIB = 2**20
+MUCH = 0.1  # of the limit
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,12 @@ def short_of(wanted: int) -> bool:
     """Is there a limit, and less than `wanted` bytes left below it?"""
     room = now()
     return room is not None and room.limit is not None and room.limit - room.live < wanted
+
+
+def is_much(size: int) -> bool:
+    """Is there a limit that so many bytes are a notable share of?"""
+    total = limit()
+    return total is not None and size > MUCH * total
 
 
 def forget_peak() -> None:

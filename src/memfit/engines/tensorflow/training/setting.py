@@ -36,3 +36,9 @@ class Setting:
         if self.eager:
             return everywhere
         return tf.function(everywhere, reduce_retracing=True, jit_compile=self.jit, autograph=self.autograph)
+
+    def traced(self, function: Callable[..., Any], *specs: Any) -> Any:
+        """`function` compiled and traced: where tracing fails, nothing half traced is left to be called."""
+        compiled = self.compiled(function)
+        compiled.get_concrete_function(*specs)
+        return compiled

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from keras.src import tree
 
 from memfit.engines.tensorflow.training import parts, room
 from memfit.engines.tensorflow.training.coupling import COUPLED, COUPLING, SUMS, check
 from memfit.engines.tensorflow.training.dependence import Dependence, Origin, arguments
+from memfit.engines.tensorflow.training.evenly import drawn_evenly
 from memfit.engines.tensorflow.training.setting import Setting
-from memfit.engines.tensorflow.training.undo import Undo
+from memfit.engines.tensorflow.training.undo import Undo, size
 from memfit.engines.tensorflow.training.weighting import Measured, Share, counted
 from memfit.engines.tensorflow.training.whole import TEMPORARIES, PartlyWritten, own_optimizer
 from memfit.engines.tensorflow.training.withheld import Update, Withheld, withheld
@@ -45,9 +47,9 @@ class Split:
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self._functions: dict[int, Any] = {}
+        self._signature: tuple[Any, ...] = ()
         self._measure = setting.compiled(self._denominators)
         self._apply: dict[int, Any] = {}
-        self._reset = setting.compiled(self._zero)
         self._applied: dict[int, Applied] = {}
         self._state: dict[int, tuple[Any, int]] = {}
         self._averaged: list[tuple[bool, int]] = []
@@ -59,7 +61,7 @@ class Split:
         self._learnt = False
         self._sums_up = False
         self._checked: str | None = None
-        self._random = False
+        self._random = self._draws_freely = False
 
     def __call__(self, data: Any, count: int, spec: Any = None) -> Any:
         """The step on `data`, in `count` parts. Whatever happens, a step that fails has changed nothing."""
@@ -69,7 +71,7 @@ class Split:
         ranges = parts.bounds(total, count)
         self._prepare(parts.piece(data, *ranges[0]), spec)
         if self._checked is None:
-            self._checked = check(self._gradients_of, data, self._undo_state) if self._can_check(total) else ""
+            self._checked = self._check(data) if self._can_check(total) else ""
             self._sums_up = self._checked == SUMS
         undo = self._undo_state()
         updated: Undo | None = None
@@ -101,14 +103,14 @@ class Split:
 
     # what a part does
 
-    def _part(self, current: int, piece: Any, fraction: Any, weight: Any, last: Any, whole: Any) -> Any:
+    def _part(self, current: int, piece: Any, fraction: Any, weight: Any, first: Any, last: Any, whole: Any) -> Any:
         share = Share(fraction, whole, weight)
         with counted(share), withheld() as held:
             outputs = self._setting.step(piece)
         found = self._dependence(held)
         if found is not None:
             self._learn(held, found, share, outputs)
-        sparse = self._sum(held, found, current, weight)
+        sparse = self._sum(held, found, current, weight, first)
         self._carry_on(held, found, last)
         return outputs, sparse
 
@@ -132,6 +134,7 @@ class Split:
         self._obstacle = None
         self._random = any(variable.name == SEED for variable, _ in self._state.values())
         if found is not None:
+            self._draws_freely = found.draws_freely
             self._random |= found.random
             if found.writes_elsewhere:
                 self._obstacle = "it writes to variables that are not Keras's"
@@ -139,7 +142,7 @@ class Split:
         if any(id(v) in trained and origin(value).data for v, value in held.writes.values()):
             self._obstacle = "it changes weights by itself, beside its optimizer"
 
-    def _sum(self, held: Withheld, found: Dependence | None, current: int, weight: Any) -> list[Any]:
+    def _sum(self, held: Withheld, found: Dependence | None, current: int, weight: Any, first: Any) -> list[Any]:
         """Add the gradients of this round to the sums. Sparse ones are handed back, to be joined."""
         sparse = []
         for k, update in enumerate(held.updates):
@@ -156,7 +159,7 @@ class Split:
                     values = gradient.values * tf.cast(weight, gradient.values.dtype)
                     rows.append((values, gradient.indices))
                 elif total is not None:
-                    total.assign_add(gradient * tf.cast(weight, gradient.dtype))
+                    _add(total, gradient * tf.cast(weight, gradient.dtype), first)
             sparse.append(rows)
         return sparse
 
@@ -178,10 +181,10 @@ class Split:
         if self._setting.eager:
             self._try_out(piece)
         elif not self._functions:
-            one = tf.TensorSpec([], tf.float64)
+            one, yes = tf.TensorSpec([], tf.float64), tf.TensorSpec([], tf.bool)
             described = parts.open_spec(piece) if spec is None else spec
-            yes = tf.TensorSpec([], tf.bool)
-            self._function(0).get_concrete_function(described, one, one, yes, tf.TensorSpec([None], tf.float64))
+            self._signature = (described, one, one, yes, yes, tf.TensorSpec([None], tf.float64))
+            self._functions[0] = self._setting.traced(partial(self._part, 0), *self._signature)
         if self._obstacle is not None:
             raise CannotSplit(self._obstacle)
 
@@ -214,12 +217,11 @@ class Split:
         self, current: int, data: Any, ranges: list[tuple[int, int]], total: int, whole: Any
     ) -> tuple[Any, list[Any]]:
         outputs, sparse = [], []
-        self._reset()
         for low, high in ranges:
             fraction = tf.constant((high - low) / total, tf.float64)
-            last = tf.constant(high == total)
+            first, last = tf.constant(low == 0), tf.constant(high == total)
             weight = tf.ones_like(fraction) if self._sums_up else fraction
-            found, rows = self._function(current)(parts.piece(data, low, high), fraction, weight, last, whole)
+            found, rows = self._function(current)(parts.piece(data, low, high), fraction, weight, first, last, whole)
             outputs.append(found)
             sparse.append(rows)
         weights = [1.0 if self._sums_up else (high - low) / total for low, high in ranges]
@@ -255,12 +257,6 @@ class Split:
             pass
         return tf.stack(share.own)
 
-    def _zero(self) -> None:
-        for applied in self._applied.values():
-            for total in applied.sums:
-                if total is not None:
-                    total.assign(tf.zeros_like(total))
-
     def _update(self, current: int, sparse: list[Any]) -> None:
         if not any(applied.round == current for applied in self._applied.values()):
             return
@@ -282,8 +278,7 @@ class Split:
         """The weights and the optimizer's variables, where its update might fail."""
         updates = [applied.update for applied in self._applied.values() if applied.round >= current]
         variables = [v for update in updates for v in [*update.variables, *update.optimizer.variables]]
-        weights = sum(total.shape.num_elements() * total.dtype.size for total in self._sums())
-        short = room.short_of(self._update_needs or TEMPORARIES * weights)
+        short = room.short_of(self._update_needs or TEMPORARIES * size(v for u in updates for v in u.variables))
         risky = self._rounds > 1 or short or not all(map(own_optimizer, updates))
         return Undo(variables, on_host=short) if risky or self._setting.eager else None
 
@@ -302,19 +297,39 @@ class Split:
         return found
 
     def _can_check(self, total: int) -> bool:
-        return total >= 3 and not self._random and bool(self._updates)
+        return total >= 3 and not self._draws_freely and bool(self._updates)
 
-    def _gradients_of(self, data: Any, ranges: list[tuple[int, int]], weights: list[float], *, add: bool) -> list[Any]:
+    def _check(self, data: Any) -> str:
+        part = self._function(0) if not self._random else self._evenly_drawing()
+        return check(partial(self._gradients_of, part), data, self._undo_state)
+
+    def _evenly_drawing(self) -> Any:
+        """The first round's part, for the comparison alone: with the numbers it draws, parts never sum to the whole."""
+        part = partial(self._part, 0)
+        if not self._setting.eager:
+            with drawn_evenly():
+                return self._setting.traced(part, *self._signature)
+
+        def run(*args: Any) -> Any:
+            with drawn_evenly():
+                return part(*args)
+
+        return run
+
+    def _gradients_of(
+        self, part: Any, data: Any, ranges: list[tuple[int, int]], weights: list[float], *, add: bool
+    ) -> list[float]:
         """The norms of the gradients' sums after the parts of `data`, with these weights, in the first round."""
         low, high = ranges[0][0], ranges[-1][1]
         whole = self._measured(data, ranges)
-        if not add:
-            self._reset()
-        for (first, end), weight in zip(ranges, weights, strict=True):
-            fraction = tf.constant((end - first) / (high - low), tf.float64)
-            piece = parts.piece(data, first, end)
-            self._function(0)(piece, fraction, tf.constant(weight, tf.float64), tf.constant(True), whole)
-        return [tf.norm(tf.cast(total, tf.float64)) for total in self._sums()]
+        undo = self._undo_state()
+        for (start, end), weight in zip(ranges, weights, strict=True):
+            fraction = tf.constant((end - start) / (high - low), tf.float64)
+            first = tf.constant(start == 0 and not add)
+            piece = parts.piece(data, start, end)
+            part(piece, fraction, tf.constant(weight, tf.float64), first, tf.constant(True), whole)
+            undo.restore()
+        return [float(np.linalg.norm(total.numpy())) for total in self._sums()]
 
     def _undo_state(self) -> Undo:
         return Undo(self._variables())
@@ -343,6 +358,11 @@ def _sum_for(gradient: Any, variable: Any) -> tf.Variable | None:
     if gradient is None or isinstance(gradient, tf.IndexedSlices):
         return None
     return tf.Variable(tf.zeros(tuple(variable.shape), gradient.dtype), trainable=False, name="memfit_sum")
+
+
+def _add(total: tf.Variable, gradient: Any, first: Any) -> None:
+    """To what an earlier part left, or in its place: zeros to begin with would take as much memory again."""
+    tf.cond(first, lambda: total.assign(gradient), lambda: total.assign_add(gradient))
 
 
 def _gradients(applied: Applied, rows: Any) -> list[Any]:

@@ -31,8 +31,8 @@ class Unrolled:
         if count > parts.fewest(data):
             raise CannotSplit("a replica has too few samples")
         if count not in self._functions:
-            self._functions[count] = self._setting.compiled(partial(self._run, count))
-            self._functions[count].get_concrete_function(data if spec is None else spec)
+            described = data if spec is None else spec
+            self._functions[count] = self._setting.traced(partial(self._run, count), described)
         if self._rounds != {0} or self._writes_elsewhere:
             raise CannotSplit("on several replicas, it depends on its own updates or writes to variables not of Keras")
         return self._functions[count](data)

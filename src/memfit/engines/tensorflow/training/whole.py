@@ -26,18 +26,17 @@ class Whole:
     Everything that is to be written is computed first; then all of it is written. What the optimizer itself allocates
     while it writes may still fail: where memory is short, or the optimizer is the user's own, its variables are copied
     beforehand. A step whose parts depend on an update of its own (a GAN) is run as it is, with all that it writes
-    copied beforehand.
+    copied beforehand; so is one in which there is no room for all gradients at once.
     """
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
-        self._plain = setting.compiled(setting.step)
-        self._commits = setting.compiled(self._committing)
-        self._function: Any = self._plain if setting.eager else None
+        self._function: Any = setting.compiled(setting.step) if setting.eager else None
         self._atomic = False
         self._written: list[Any] | None = None
         self._updated: list[Any] = []
         self._own_optimizers = True
+        self._frugal = False
         with tf.init_scope():
             self._begun = tf.Variable(0, dtype=tf.int64, trainable=False)
         self._steps = 0
@@ -56,17 +55,27 @@ class Whole:
             elif self._setting.ran_out(error) and begun:
                 raise PartlyWritten from error
             raise
-        self._steps += 1
+        self._steps += self._atomic
         return outputs
 
     def _trace(self, data: Any) -> None:
         """Tracing makes the variables that are still missing, as Keras's own first step does."""
-        self._commits.get_concrete_function(data)
-        if self._atomic:
-            self._function = self._commits
-        else:
-            self._function = self._plain
-            self._written = _captured(self._plain.get_concrete_function(data))
+        self._atomic, function = False, None
+        if not self._frugal:
+            function = self._setting.traced(self._committing, data)
+        if not self._atomic:
+            function = self._setting.traced(self._setting.step, data)
+            self._written = _captured(function.get_concrete_function(data))
+        self._function = function
+
+    def can_save(self) -> bool:
+        """Would it take notably less memory to use up the gradients as they are made?"""
+        return self._atomic and room.is_much(self._weights())
+
+    def be_frugal(self) -> None:
+        """What is written is then copied out of the device beforehand."""
+        if not self._setting.eager:
+            self._frugal, self._function = True, None
 
     def _undo(self) -> Undo | None:
         if self._atomic:
@@ -74,7 +83,7 @@ class Whole:
                 return None
             return Undo(self._updated, on_host=True)
         if self._written is not None:
-            return Undo(self._written, on_host=room.short_of(TEMPORARIES * size(self._written)))
+            return Undo(self._written, on_host=self._frugal or room.short_of(TEMPORARIES * size(self._written)))
         return Undo(self._setting.variables())
 
     def _weights(self) -> int:
