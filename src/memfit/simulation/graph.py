@@ -43,7 +43,7 @@ class Size:
 class Speed:
     """Seconds = start + flops / compute + patches / unfold + bytes / memory; some read only what they write."""
 
-    start: float = 1.2e-6
+    start: float = 3e-6
     compute: float = 3e10
     unfold: float = 1e15
     memory: float = 1.5e10
