@@ -15,11 +15,12 @@ from memfit.simulation.memory import Event
 from memfit.simulation.replay import Recording
 from memfit.simulation.simulate import Outcome, simulate
 
-SEEDS = 3
+SEEDS = 5
+TRIED = 3  # of these orders, to see whether a batch fits
 EXPLORED = 9  # further orders, with less regular timing, that only the bound looks at
 FEW_EXECUTIONS = 3200
 MANY_EXECUTIONS = 15000  # a long loop: one simulation takes as long as it takes
-MARGIN = 1.12
+MARGIN = 1.14
 CLIMB = (15, 10, 5, 2)  # percent
 SAFE = 0.96  # of a budget, so that the largest batch trains in every order that a real run may take
 UNKNOWN = 0.05  # more where sizes could not be inferred
@@ -47,7 +48,7 @@ class Forecast:
     _recordings: list[Recording] = field(default_factory=list)
     _fitting: dict[tuple[int, int, int], bool] = field(default_factory=dict)
     _largest: dict[int, int] = field(default_factory=dict)
-    _orders: int = SEEDS  # tried for the largest batch; of a step with long loops one takes long enough
+    _orders: int = TRIED  # tried for the largest batch; of a step with long loops one takes long enough
 
     confidence = CONFIDENCE
 
@@ -128,7 +129,7 @@ class Forecast:
         while len(runs) < SEEDS and runs[0].executed < MANY_EXECUTIONS:
             logs.append([])
             runs.append(simulate(graph, batch, seed=len(runs), log=logs[-1]))
-        self._orders = len(runs)
+        self._orders = min(TRIED, len(runs))
         middle = sorted(range(len(runs)), key=lambda k: runs[k].peak)[len(runs) // 2]
         self._recordings.append(Recording(graph, batch, logs[middle]))
         held = at_peak(graph, logs[middle])

@@ -33,6 +33,10 @@ class Allocator:
     before: dict[int, int] = field(default_factory=dict)
     free: list[tuple[int, int]] = field(default_factory=list)
     is_free: set[int] = field(default_factory=set)
+    untouched: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # the end of each region, as far as not handed out yet
+    touched: int = 0
 
     def allocate(self, request: int) -> int:
         size = (request + 255) & -256 or 256
@@ -49,7 +53,19 @@ class Allocator:
         self.in_use += have
         if self.in_use > self.peak:
             self.peak = self.in_use
+        if self.untouched:
+            self._touch(address, address + size)
         return address
+
+    def _touch(self, address: int, end: int) -> None:
+        for place, (start, last) in enumerate(self.untouched):
+            if address < last and end > start:
+                self.touched += end - start
+                if end < last:
+                    self.untouched[place] = (end, last)
+                else:
+                    del self.untouched[place]
+                return
 
     def release(self, address: int) -> None:
         sizes, before, is_free = self.sizes, self.before, self.is_free
@@ -109,5 +125,6 @@ class Allocator:
         address = self.next_address
         self.pool += region
         self.sizes[address] = region
+        self.untouched.append((address, address + region))
         self.is_free.add(address)
         insort(self.free, (region, address))

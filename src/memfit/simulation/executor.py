@@ -15,13 +15,19 @@ from memfit.simulation.operations import DEAD, Operations
 from memfit.simulation.plan import Plan
 
 WAKE_UP = 15e-6
+BESIDE = 0.5  # an operation takes so much longer for each other one that runs beside it: kernels share the cores
+FAULT = 5e-11  # seconds to touch a byte that nobody has touched before
 
 
 @dataclass
 class Worker:
+    """A thread, with what it still has to do of the operation `running`, in seconds if it ran alone."""
+
     queue: deque[Any] = field(default_factory=deque)
     inline: deque[Any] = field(default_factory=deque)
     busy: bool = False
+    running: Any = None
+    left: float = 0.0
 
 
 class Step:
@@ -30,8 +36,7 @@ class Step:
     def __init__(self, plan: Plan, operations: Operations, chance: random.Random, jitter: float) -> None:
         self.plan, self.operations, self.chance, self.jitter = plan, operations, chance, jitter
         self.memory = operations.memory
-        self.events: list[tuple[float, int, int, Any]] = []
-        self.sequence = 0
+        self.wakes: list[tuple[float, int]] = []
         self.now = 0.0
         self.workers = [Worker() for _ in range(plan.threads)]
         self.root = Frame("", None, None, 1)
@@ -39,29 +44,47 @@ class Step:
         self.root.iterations[0] = self.top
         self.frames: dict[tuple[Any, ...], Frame] = {}
         self.executed = 0
-        self.running = 0
         self.blocked: list[tuple[int, Any]] = []
 
     def run(self) -> None:
-        roots = list(self.plan.roots)
-        self.chance.shuffle(roots)
-        self._schedule([(n, self.top, False) for n in roots], self.workers[0])
-        self._start(0)
-        while self.events:
-            self.now, _, worker, done = heapq.heappop(self.events)
-            if done is not None:
-                self.running -= 1
-                self._finish(worker, done)
-                self._retry()
-            self._start(worker)
+        for root in self.plan.roots:  # the caller's thread hands them to either worker
+            self.chance.choice(self.workers).queue.append((root, self.top, False))
+        self._wake()
+        while self._advance():
+            pass
         if self.blocked:
             raise OutOfMemory
+
+    def _advance(self) -> bool:
+        """Go to the next moment at which an operation ends or a thread wakes up."""
+        running = [worker for worker in self.workers if worker.running is not None]
+        slowdown = 1.0 + BESIDE * (len(running) - 1)
+        first = min(running, key=lambda worker: worker.left, default=None)
+        if self.wakes and (first is None or self.wakes[0][0] < self.now + first.left * slowdown):
+            when, index = heapq.heappop(self.wakes)
+            self._pass(when, running, slowdown)
+            if self.workers[index].running is None:
+                self._start(index)
+            return True
+        if first is None:
+            return False
+        self._pass(self.now + first.left * slowdown, running, slowdown)
+        index, done, first.running = self.workers.index(first), first.running, None
+        self._finish(index, done)
+        self._retry()
+        self._start(index)
+        return True
+
+    def _pass(self, when: float, running: list[Worker], slowdown: float) -> None:
+        for worker in running:
+            worker.left -= (when - self.now) / slowdown
+        self.now = when
 
     def _retry(self) -> None:
         waiting, self.blocked = self.blocked, []
         for index, task in waiting:
             self.workers[index].inline.appendleft(task)
-            self._push(self.now, index, None)
+            heapq.heappush(self.wakes, (self.now, index))
 
     def _schedule(self, ready: list[Any], worker: Worker) -> None:
         inline, expensive, dispatched = worker.inline, self.plan.expensive, []
@@ -86,11 +109,7 @@ class Step:
         for index, worker in enumerate(self.workers):
             if not worker.busy:
                 worker.busy = True
-                self._push(self.now + WAKE_UP * self.chance.uniform(0.5, 2.0), index, None)
-
-    def _push(self, when: float, worker: int, done: Any) -> None:
-        self.sequence += 1
-        heapq.heappush(self.events, (when, self.sequence, worker, done))
+                heapq.heappush(self.wakes, (self.now + WAKE_UP * self.chance.uniform(0.5, 2.0), index))
 
     def _start(self, index: int) -> None:
         worker = self.workers[index]
@@ -103,13 +122,12 @@ class Step:
             try:
                 seconds, state = self._begin(task)
             except OutOfMemory:
-                if self.running == 0:
+                if all(other.running is None for other in self.workers):
                     raise
                 self.blocked.append((index, task))  # TensorFlow waits for memory to be given back, and tries again
                 return
             if seconds > 0:
-                self.running += 1
-                self._push(self.now + seconds, index, state)
+                worker.left, worker.running = seconds, state
                 return
             self._finish(index, state)
 
@@ -129,11 +147,13 @@ class Step:
         if dead:
             iteration.inputs.pop(index, None)
             return 0.0, (task, inputs, None, ())
+        touched = self.memory.allocator.touched
         outputs, temps = self.operations.run(index, inputs)
         iteration.inputs.pop(index, None)
         seconds = self.plan.seconds[index]
         if seconds > 0:
             seconds *= self.chance.uniform(1.0, self.jitter)
+            seconds += FAULT * (self.memory.allocator.touched - touched)
         return seconds, (task, inputs, outputs, temps)
 
     def _finish(self, worker: int, state: Any) -> None:

@@ -41,12 +41,13 @@ class Size:
 
 @dataclass(frozen=True)
 class Speed:
-    """Seconds = start + flops / compute + patches / unfold + bytes / memory."""
+    """Seconds = start + flops / compute + patches / unfold + bytes / memory; some read only what they write."""
 
-    start: float = 1.2e-6
+    start: float = 3e-6
     compute: float = 3e10
     unfold: float = 1e15
     memory: float = 1.5e10
+    reads_all: bool = True
 
 
 Temps = Callable[[int], list[int]]

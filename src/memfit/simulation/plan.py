@@ -9,6 +9,7 @@ from memfit.simulation.graph import Kind, Node, StepGraph
 from memfit.simulation.memory import Buffer
 
 LARGEST_FOLDED = 10 << 20
+HANDED_ON = (Kind.READ, Kind.ASSIGN, Kind.ALIAS, Kind.NOTHING)
 
 
 class Plan:
@@ -41,14 +42,22 @@ class Plan:
     def _seconds(self, index: int, node: Node) -> float:
         if not self.expensive[index]:
             return 0.0
-        touched = sum(self.sizes[index]) + sum(self.sizes[i][p] for i, p in node.inputs if p < len(self.sizes[i]))
         speed = node.speed
         return (
             speed.start
             + node.flops.at(self.batch) / speed.compute
             + node.patches.at(self.batch) / speed.unfold
-            + touched / speed.memory
+            + self._bytes(index, node) / speed.memory
         )
+
+    def _bytes(self, index: int, node: Node) -> int:
+        """What the operation reads and writes; handing on a buffer takes no time."""
+        if node.kind in HANDED_ON:
+            return 0
+        written = sum(self.sizes[index])
+        if not node.speed.reads_all:
+            return 2 * written
+        return written + sum(self.sizes[i][p] for i, p in node.inputs if p < len(self.sizes[i]))
 
 
 def folded(nodes: list[Node], sizes: list[list[int]]) -> set[int]:

@@ -84,6 +84,7 @@ def marking(*, taken_off: bool = False) -> Iterator[None]:
         return OPTIMIZER if isinstance(caller, keras.optimizers.Optimizer) else None
 
     with (
+        _numbered_as_unmarked() if taken_off else nullcontext(),
         _marked_scopes(scope_mark),
         _marks(keras.Layer, "__call__", layer_mark),
         _marks(keras.Operation, "__call__", operation_mark, scoped=taken_off),
@@ -92,6 +93,28 @@ def marking(*, taken_off: bool = False) -> Iterator[None]:
         _marks(keras.optimizers.Optimizer, "build", lambda _: OPTIMIZER),
     ):
         yield
+
+
+def _numbered_as_unmarked() -> Any:
+    """TensorFlow tells equal names apart by numbers: let it compare them without their marks."""
+    import tensorflow as tf
+
+    plain_unique_name = tf.Graph.unique_name
+
+    def unique_name(self: Any, name: str, mark_as_used: bool = True) -> str:
+        outer = self._name_stack
+        whole = f"{outer}/{name}" if outer else name
+        plain = plain_name(whole)
+        if plain_name(name) == "":  # a scope of ours alone
+            return whole
+        try:
+            self._name_stack = ""
+            numbered: str = plain_unique_name(self, plain, mark_as_used)
+            return whole + numbered[len(plain) :]
+        finally:
+            self._name_stack = outer
+
+    return mock.patch.object(tf.Graph, "unique_name", unique_name)
 
 
 def _marked_scopes(mark_of: Callable[[Any], str | None]) -> Any:

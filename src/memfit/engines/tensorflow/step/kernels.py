@@ -178,6 +178,7 @@ KINDS = {
     "NoOp": Kind.NOTHING,
     "Assert": Kind.NOTHING,
     "ControlTrigger": Kind.NOTHING,
+    "_Retval": Kind.NOTHING,
 }
 LISTS = {
     "EmptyTensorList": "create",

@@ -7,13 +7,13 @@ from memfit.simulation.graph import Speed
 
 DEFAULT = Speed(memory=3.3e10)
 SPEEDS = {
-    "Conv2DBackpropFilter": Speed(5e-6, 1.02e11, 5.3e9, 4e10),
+    "Conv2DBackpropFilter": Speed(5e-6, 1.15e11, 4.5e9, 4e10),
     "Conv2DBackpropInput": Speed(5e-6, 8.1e10, 5e9, 4e10),
     "Conv2D": Speed(5e-6, 2.0e11, 3.2e10, 2.4e10),
     "_FusedConv2D": Speed(5e-6, 2.7e11, 1e15, 3.1e9),
-    "Conv3D": Speed(5e-6, 2.4e10),
-    "Conv3DBackpropFilterV2": Speed(5e-6, 4e9),
-    "Conv3DBackpropInputV2": Speed(5e-6, 1.5e10),
+    "Conv3D": Speed(5e-6, 1.2e11, 1e10),
+    "Conv3DBackpropFilterV2": Speed(3e-3, 1.7e10),
+    "Conv3DBackpropInputV2": Speed(5e-4, 5e10),
     "MatMul": Speed(1e-5, 1e11, 1e15, 4.4e9),
     "_FusedMatMul": Speed(2e-5, 1e11, 1e15, 1.1e10),
     "BatchMatMulV2": Speed(1e-5, 2.4e10),
@@ -23,7 +23,8 @@ SPEEDS = {
     "DepthwiseConv2dNative": Speed(8e-4, 2e10),
     "DepthwiseConv2dNativeBackpropInput": Speed(1.2e-3, 1e15, 1e15, 4.7e9),
     "DepthwiseConv2dNativeBackpropFilter": Speed(1.2e-3, 1.35e10),
-    **{op: Speed(memory=3.3e9) for op in ("MaxPoolGrad", "SelectV2", "UnsortedSegmentSum")},
+    **{op: Speed(memory=3.3e10, reads_all=False) for op in ("GatherV2", "ResourceGather", "Slice", "StridedSlice")},
+    **{op: Speed(memory=3.3e9) for op in ("MaxPoolGrad", "MaxPool3D", "SelectV2", "UnsortedSegmentSum")},
     **{
         op: Speed(memory=6e8)
         for op in (
@@ -39,7 +40,10 @@ SPEEDS = {
         for op in ("Sum", "Mean", "Transpose", "BiasAddGrad", "MaxPool", "BiasAdd", "SquaredDifference", "Tile")
     },
     **{op: Speed(memory=1.5e10) for op in ("AssignAddVariableOp", "AssignSubVariableOp", "GreaterEqual")},
-    **{op: Speed(memory=8e9) for op in ("Softmax", "Erf", "Erfc", "Exp", "Tanh", "Sigmoid", "Pow", "Log", "Log1p")},
+    **{
+        op: Speed(memory=8e9)
+        for op in ("AvgPool", "AvgPoolGrad", "Softmax", "Erf", "Erfc", "Exp", "Tanh", "Sigmoid", "Pow", "Log", "Log1p")
+    },
 }
 
 

@@ -12,7 +12,7 @@ from tensorflow.python.grappler import cluster as grappler_cluster
 from tensorflow.python.grappler import item as grappler_item
 from tensorflow.python.grappler import tf_optimizer
 
-from memfit.engines.tensorflow.step.unmark import Originals, unmark
+from memfit.engines.tensorflow.step.unmark import Originals, argument_name, unique_names, unmark
 
 PRIMES = (
     53,
@@ -103,7 +103,7 @@ def trace(model: Any, data: Any, stand_in: StandIn, method: str = "train_step") 
     with suppress(RuntimeError):  # a model without `call` builds what it needs in its own step
         model._symbolic_build(data_batch=specs if isinstance(specs, tuple) else (specs,))
     compiled = getattr(model, "jit_compile", None) is True or None
-    step = tf.function(lambda batch: getattr(model, method)(batch), autograph=False, jit_compile=compiled)
+    step = tf.function(lambda data: getattr(model, method)(data), autograph=False, jit_compile=compiled)
     return step.get_concrete_function(specs)
 
 
@@ -111,22 +111,33 @@ def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:
     graph = concrete.graph
     captured, arguments = split_inputs(graph)
     definition = graph.as_graph_def()
-    originals, plain = unmark(definition)
+    originals, plain = unmark(definition, [t.op.name for t in graph.inputs])
     captured = {plain[name]: value for name, value in captured.items()}
     inputs = {plain[t.op.name]: t for t in arguments}
     prepare(definition, captured, inputs)
+    results = add_results(definition, [t for t in graph.outputs if t is not None], plain)
+    effects = sorted(plain[op.name] for op in graph.control_outputs)
     meta = meta_graph_pb2.MetaGraphDef()
     meta.graph_def.CopyFrom(definition)
-    keep = [t.op.name for t in graph.outputs if t is not None] + [
-        op.name for op in graph.control_outputs if op.type != "ReadVariableOp"
-    ]
-    meta.collection_def["train_op"].node_list.value.extend(dict.fromkeys(plain[name] for name in keep))
+    meta.collection_def["train_op"].node_list.value.extend([*results, *effects])
     optimized = tf_optimizer.OptimizeGraph(rewriting(), meta, cluster=one_cpu(crowded))
     meta.graph_def.CopyFrom(optimized)
     item = grappler_item.Item(meta, ignore_colocation=True)
     _, alive = one_cpu(crowded=False).DeterminePeakMemoryUsage(item).get(CPU, (0, ()))
     tensors = [(name, port) for name, port, *_ in alive]
     return Traced(list(optimized.node), item.GetOpProperties(), inputs, captured, stand_in, tensors, originals)
+
+
+def add_results(definition: Any, outputs: list[Any], plain: dict[str, str]) -> list[str]:
+    """Nodes that return the outputs, named as the runtime names them: Grappler starts to order the graph from them."""
+    names = unique_names(argument_name(plain[output.op.name]) for output in outputs)
+    for index, (name, output) in enumerate(zip(names, outputs, strict=True)):
+        source = plain[output.op.name]
+        node = definition.node.add(name=f"{name}_RetVal", op="_Retval", device=CPU)
+        node.input.append(f"{source}:{output.value_index}" if output.value_index else source)
+        node.attr["T"].type = output.dtype.as_datatype_enum
+        node.attr["index"].i = index
+    return [f"{name}_RetVal" for name in names]
 
 
 def split_inputs(graph: Any) -> tuple[dict[str, Any], list[Any]]:

@@ -1,4 +1,4 @@
-"""Names without marks: Grappler orders operands by name, so it must see the names of the user's own run."""
+"""Names without marks: Grappler orders nodes by name and place, so both must be those of the user's own run."""
 
 from __future__ import annotations
 
@@ -21,11 +21,9 @@ class Originals:
 
     def add(self, names: Iterable[str]) -> dict[str, str]:
         """A plain name for each of the names of one graph."""
-        plain: dict[str, str] = {}
-        taken: set[str] = set()
-        for name in names:
-            plain[name] = _unique(plain_name(name), taken)
-            taken.add(plain[name])
+        marked = list(names)
+        plain = dict(zip(marked, unique_names(plain_name(name) for name in marked), strict=True))
+        for name in marked:
             self._marked.setdefault(plain[name], name)
         return plain
 
@@ -43,11 +41,18 @@ class Originals:
         return name
 
 
-def unmark(definition: Any) -> tuple[Originals, dict[str, str]]:
-    """Give all nodes of a graph and of its functions their plain names; also returned by marked name, for the graph."""
+def unmark(definition: Any, arguments: list[str]) -> tuple[Originals, dict[str, str]]:
+    """Give all nodes of a graph and of its functions their plain names; also returned by marked name, for the graph.
+
+    Arguments come first and get the names that they have in the traced function's signature.
+    """
     originals = Originals()
     plain = originals.add(node.name for node in definition.node)
+    others = [plain[node.name] for node in definition.node if node.name not in set(arguments)]
+    signature = unique_names((argument_name(plain[name]) for name in arguments), others)
+    plain.update(zip(arguments, signature, strict=True))
     _rename(definition.node, plain)
+    _put_first(definition, signature)
     for function in definition.library.function:
         inner = originals.add(node.name for node in function.node_def)
         _rename(function.node_def, inner)
@@ -64,15 +69,31 @@ def _rename(nodes: Any, plain: dict[str, str]) -> None:
         node.attr.pop("_class", None)
 
 
+def _put_first(definition: Any, names: list[str]) -> None:
+    place = {name: index for index, name in enumerate(names)}
+    nodes = sorted(definition.node, key=lambda node: place.get(node.name, len(place)))
+    definition.CopyFrom(type(definition)(node=nodes, versions=definition.versions, library=definition.library))
+
+
+def argument_name(name: str) -> str:
+    """What the runtime makes of an op's name where it names an argument or a result."""
+    return re.sub(r"^[^a-z]+", "", re.sub(r"[^a-z0-9]", "_", name.lower())) or "unknown"
+
+
 def _renamed(reference: str, plain: Callable[[str, str], str]) -> str:
     match = _REFERENCE.fullmatch(reference)
     assert match is not None
     return match[1] + plain(match[2], match[2]) + match[3]
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    candidate, number = name, 0
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}_{number}"
-    return candidate
+def unique_names(names: Iterable[str], others: Iterable[str] = ()) -> list[str]:
+    """The names in their order, with a number where one was taken."""
+    taken, found = set(others), []
+    for name in names:
+        candidate, number = name, 0
+        while candidate in taken:
+            number += 1
+            candidate = f"{name}_{number}"
+        taken.add(candidate)
+        found.append(candidate)
+    return found
