@@ -112,6 +112,7 @@ UNARY = frozenset(
         "Atanh",
         "Digamma",
         "Lgamma",
+        "_UnaryOpsComposition",
     ]
 )
 BINARY = frozenset(
