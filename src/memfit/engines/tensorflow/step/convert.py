@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from memfit.engines.tensorflow.step import kernels, machine
+from memfit.engines.tensorflow.step import kernels, onednn
 from memfit.engines.tensorflow.step.completion import Shapes, base, split
 from memfit.engines.tensorflow.step.shapes import HANDLES, Shape, argument_size
 from memfit.engines.tensorflow.step.speeds import speed
@@ -66,10 +68,21 @@ class _Converter:
     def run(self) -> StepGraph:
         nodes = [self.node(n) for n in self.order]
         mark_foldable(nodes)
-        if machine.onednn():
-            pair_pools(nodes)
+        self.pair_pools(nodes)
         sizes = [argument_size(t, self.traced.stand_in) for t in self.traced.arguments.values()]
         return StepGraph(nodes, self.variables, sizes, self.notes + self.wide_notes())
+
+    def pair_pools(self, nodes: list[Node]) -> None:
+        """oneDNN's max-pooling remembers for each output where the maximum was, until its gradient has run."""
+        for node in nodes:
+            if node.op in kernels.POOLS and len(node.inputs) > 1:
+                index, port = node.inputs[1]
+                pool, source = nodes[index], self.order[index]
+                pooled = self.shapes.shapes[pool.name]
+                if pool.op == kernels.POOLS[node.op] and port == 0 and onednn.runs(pool.op, pooled):
+                    place = 1 if math.prod(source.attr["ksize"].list.i) < 256 else 4  # bytes to say where in the window
+                    pool.outputs = [pool.outputs[0], replace(pooled[0], width=place).size()]
+                    node.inputs.append((index, 1))
 
     def wide_notes(self) -> list[str]:
         """Say where float64 doubles what float32 would take."""
@@ -86,7 +99,7 @@ class _Converter:
         outputs = self.shapes.shapes[source.name]
         node = Node(source.name, source.op, kind, inputs, controls, [self.size(s) for s in outputs])
         node.expensive = source.op not in kernels.CHEAP and kind != Kind.ARGUMENT
-        node.speed = speed(source.op)
+        node.speed = speed(source.op, outputs)
         node.owner = self.owner(self.traced.originals.marked(source.name))
         self.note_width(node, outputs)
         self.details(node, source, outputs)
@@ -188,17 +201,6 @@ def construction_order(nodes: list[Any]) -> list[Any]:
 
 def is_back_edge(nodes: list[Any], index: dict[str, int], node: Any, tensor: str) -> bool:
     return bool(node.op == "Merge" and nodes[index[base(tensor)]].op == "NextIteration")
-
-
-def pair_pools(nodes: list[Node]) -> None:
-    """oneDNN's max-pooling remembers, in a byte for each output, where the maximum was, until its gradient has run."""
-    for node in nodes:
-        if node.op in kernels.POOLS and len(node.inputs) > 1:
-            pool, port = node.inputs[1]
-            if nodes[pool].op == kernels.POOLS[node.op] and port == 0 and len(nodes[pool].outputs) == 1:
-                size = nodes[pool].outputs[0]
-                nodes[pool].outputs.append(Size(size.scale / 4, size.degree))
-                node.inputs.append((pool, 1))
 
 
 NEVER_FOLDED = (

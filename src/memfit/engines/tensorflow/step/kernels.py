@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from memfit.engines.tensorflow.step import machine
+from memfit.engines.tensorflow.step import onednn
 from memfit.engines.tensorflow.step.shapes import Shape
 from memfit.simulation.graph import Kind
 
@@ -112,6 +112,7 @@ UNARY = frozenset(
         "Atanh",
         "Digamma",
         "Lgamma",
+        "_UnaryOpsComposition",
     ]
 )
 BINARY = frozenset(
@@ -248,7 +249,7 @@ def _candidates(call: Call) -> tuple[tuple[int, ...], ...]:
         return ((0,), (3,), (4,))
     if op in ("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"):
         return ((), (0,))
-    if op == "MaxPoolGrad" and not machine.onednn():
+    if op == "MaxPoolGrad" and not onednn.runs(op, call.outputs):
         return ((0,),)
     if op.startswith("TensorScatter") or op in ("_FusedMulSub",):
         return ((0,),)

@@ -1,4 +1,4 @@
-"""What of the machine sizes kernels' workspace: threads and caches as Eigen sees them."""
+"""What of the machine chooses kernels and sizes their workspace: its instructions, threads and caches."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import platform
 from pathlib import Path
 
 
+@functools.cache
 def processor() -> str:
     """The processor's name and instructions, as far as the system tells."""
     try:
@@ -15,6 +16,11 @@ def processor() -> str:
     except OSError:
         return platform.processor()
     return "\n".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
+
+
+def has(instruction: str) -> bool:
+    """Whether the processor knows these instructions, by Linux's name for them."""
+    return instruction in processor().split()
 
 
 def threads() -> int:
@@ -33,7 +39,7 @@ def l3() -> int:
 
 @functools.cache
 def onednn() -> bool:
-    """Whether TensorFlow uses oneDNN's kernels, which keep their workspace out of its allocator."""
+    """Whether TensorFlow uses oneDNN's kernels, which keep most of their workspace out of its allocator."""
     from tensorflow.python.util import _pywrap_util_port
 
     return bool(_pywrap_util_port.IsMklEnabled())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from memfit.engines.tensorflow.step import machine
+from memfit.engines.tensorflow.step import onednn
+from memfit.engines.tensorflow.step.shapes import Shape
 from memfit.simulation.graph import Speed
 
 DEFAULT = Speed(memory=3.3e10)
@@ -47,10 +48,18 @@ SPEEDS = {
 }
 
 
-ONEDNN = Speed(5e-6, 1.2e11, 1e15, 1.5e10)
+ONEDNN = {
+    **dict.fromkeys(onednn.FORWARD, Speed(5e-6, 1.2e11, memory=1.5e10)),
+    **dict.fromkeys(onednn.TO_INPUT, Speed(5e-6, 8e10, memory=1e10)),
+    **dict.fromkeys(onednn.TO_FILTER, Speed(5e-6, 5e10, memory=6e9)),
+    **dict.fromkeys(onednn.DEPTHWISE, Speed(5e-6, 3.5e10, memory=1.5e10)),
+    **dict.fromkeys(onednn.DEPTHWISE_TO_FILTER, Speed(5e-6, 1e10, memory=1.5e10)),
+    "MaxPoolGrad": Speed(memory=8e9),
+    "MaxPool3DGrad": Speed(memory=4.5e9),
+}
 
 
-def speed(op: str) -> Speed:
-    if machine.onednn() and op.startswith(("Conv", "_FusedConv", "Depthwise")):
-        return ONEDNN
+def speed(op: str, outputs: list[Shape]) -> Speed:
+    if op in ONEDNN and onednn.runs(op, outputs):
+        return ONEDNN[op]
     return SPEEDS.get(op, DEFAULT)

@@ -14,7 +14,7 @@ from memfit.simulation.graph import Size
 def work(call: Call) -> tuple[Size, Size]:
     """Floating-point operations and bytes of unfolded patches, to know how long a kernel holds its thread."""
     op = call.op
-    if op.startswith("Depthwise"):
+    if op.startswith(("Depthwise", "_FusedDepthwise")):
         taps = call.outputs[0] if "BackpropFilter" in op else call.inputs[1]
         image = call.inputs[2] if "Backprop" in op else call.outputs[0]
         return scaled(image, 2.0 * math.prod(taps.dims[:2])), Size(0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from memfit.engines.tensorflow.step import calibration, einsum, machine
+from memfit.engines.tensorflow.step import calibration, einsum, machine, onednn
 from memfit.engines.tensorflow.step.kernels import Call, equation
 from memfit.engines.tensorflow.step.shapes import Shape
 
@@ -14,6 +14,8 @@ CALIBRATED = frozenset(
     for space, v in ((2, ""), (3, "V2"))
     for part in ("", f"BackpropFilter{v}", f"BackpropInput{v}")
 )
+PAGE = 4096
+BLOCK = 40  # bytes to describe a pair of blocks to oneDNN
 CONV_TARGET = 30 << 20  # bytes that Eigen's convolutions unfold at a time, whatever the machine
 
 Rule = Callable[[Call], "Callable[[int], list[int]] | None"]
@@ -43,8 +45,8 @@ def features(call: Call) -> tuple[int, ...]:
 
 
 def _rule(call: Call) -> Callable[[int], list[int]] | None:
-    if machine.onednn() and call.op in ONEDNN:
-        return ONEDNN[call.op](call)
+    if onednn.runs(call.op, call.outputs):
+        return scratchpad(call) if call.op in onednn.FORWARD else None
     rule = RULES.get(call.op)
     return rule(call) if rule else None
 
@@ -175,34 +177,11 @@ RULES: dict[str, Rule] = {
 
 
 def scratchpad(call: Call) -> Callable[[int], list[int]] | None:
-    """What oneDNN's forward convolution books for two threads; larger with AVX-512 and AMX, see NOTES.md."""
-    return lambda batch: [12336]
-
-
-def nothing(call: Call) -> Callable[[int], list[int]] | None:
-    return None
-
-
-ONEDNN: dict[str, Rule] = {
-    **dict.fromkeys(("Conv2D", "_FusedConv2D", "Conv3D", "_FusedConv3D"), scratchpad),
-    **dict.fromkeys(
-        (
-            "Conv2DBackpropFilter",
-            "Conv2DBackpropInput",
-            "Conv3DBackpropFilterV2",
-            "Conv3DBackpropInputV2",
-            "DepthwiseConv2dNative",
-            "DepthwiseConv2dNativeBackpropInput",
-            "DepthwiseConv2dNativeBackpropFilter",
-            "MatMul",
-            "_FusedMatMul",
-            "BatchMatMulV2",
-            "BatchMatMulV3",
-            "MaxPoolGrad",
-        ),
-        nothing,
-    ),
-}
+    """The list of blocks to multiply, on pages of its own for each thread, that oneDNN's forward convolution asks
+    TensorFlow for. Gradients ask oneDNN itself, out of the allocator's sight."""
+    pages = -(-math.prod(call.inputs[1].dims[:-2]) * BLOCK // PAGE)
+    listed = -(-pages * PAGE // BLOCK) * BLOCK
+    return lambda batch: [machine.threads() * listed + PAGE]
 
 
 def einsum_copies(call: Call) -> Callable[[int], list[int]] | None:
