@@ -42,12 +42,12 @@ def piece(data: Any, low: Any, high: Any) -> Any:
 
 
 def open_spec(data: Any) -> Any:
-    """Specs of `data` with any number of samples."""
+    """Specs of `data`, or of its specs, with any number of samples."""
     return tree.map_structure(_open, data)
 
 
 def _open(leaf: Any) -> Any:
-    if type(leaf).__name__ == "EagerTensor" and leaf.shape.rank:
+    if (type(leaf).__name__ == "EagerTensor" or isinstance(leaf, tf.TensorSpec)) and leaf.shape.rank:
         return tf.TensorSpec([None, *leaf.shape[1:]], leaf.dtype)
     return leaf
 

@@ -182,7 +182,7 @@ class Split:
             self._try_out(piece)
         elif not self._functions:
             one, yes = tf.TensorSpec([], tf.float64), tf.TensorSpec([], tf.bool)
-            described = parts.open_spec(piece) if spec is None else spec
+            described = parts.open_spec(piece if spec is None else spec)
             self._signature = (described, one, one, yes, yes, tf.TensorSpec([None], tf.float64))
             self._functions[0] = self._setting.traced(partial(self._part, 0), *self._signature)
         if self._obstacle is not None:
