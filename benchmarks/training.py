@@ -19,8 +19,7 @@ from keras import layers
 import memfit
 
 Answer = dict[str, Any]
-ROUNDS = 7
-EPOCHS = 6
+EPOCHS = 7
 
 
 def mlp(**compiled: Any) -> tuple[Any, tuple[int, ...]]:
@@ -55,14 +54,14 @@ def data(shape: tuple[int, ...], samples: int) -> tuple[Any, Any]:
     return chance.random((samples, *shape), "float32"), chance.integers(0, 10, samples)
 
 
-def overhead(model: str, batch: int, steps: int) -> Answer:
+def overhead(model: str, batch: int, steps: int, rounds: int) -> Answer:
     """Guarded and plain `fit` in turns, in one process; the first round, which traces, does not count."""
     (plain, shape), (guarded, _) = MODELS[model](), MODELS[model]()
     x, y = data(shape, batch * steps)
     how = {"batch_size": batch, "verbose": 0, "shuffle": False}
     seconds: dict[str, list[float]] = {"plain": [], "guarded": []}
     sides = {"plain": lambda: plain.fit(x, y, **how), "guarded": lambda: memfit.fit(guarded, x, y, **how)}
-    for turn in range(ROUNDS + 1):
+    for turn in range(rounds + 1):
         for side in sorted(sides, reverse=bool(turn % 2)):
             seconds[side].append(timed(sides[side]))
     return {name: times[1:] for name, times in seconds.items()}

@@ -17,7 +17,7 @@ from benchmarks.store import Store
 
 MIB = 2**20
 RUNS = 3
-PROFILED_RUNS = 2
+PROFILED_RUNS = 3
 FAR_ABOVE_THE_NEED_MIB = 16 * 1024
 RESOLUTION = 0.02
 

@@ -33,9 +33,8 @@ class Allocator:
     before: dict[int, int] = field(default_factory=dict)
     free: list[tuple[int, int]] = field(default_factory=list)
     is_free: set[int] = field(default_factory=set)
-    untouched: list[tuple[int, int]] = field(
-        default_factory=list
-    )  # the end of each region, as far as not handed out yet
+    # the end of each region, as far as it was never handed out
+    untouched: list[tuple[int, int]] = field(default_factory=list)
     touched: int = 0
 
     def allocate(self, request: int) -> int:

@@ -94,10 +94,11 @@ class Stepping:
         self._model, self._kind, self._original, self._keepers = model, kind, original, keepers
         self._whole = Whole(setting)
         self._split = Split(setting) if setting.replicas == 1 else Unrolled(setting)
+        self._described: tuple[Any, Any] = (None, None)
 
     def __call__(self, iterator: Any) -> Any:
         outputs = None
-        spec = _spec(iterator)
+        spec = self._spec(iterator)
         for executed in range(self._model.steps_per_execution):
             try:
                 data = iterator.get_next() if spec is not None else next(iterator)
@@ -108,8 +109,21 @@ class Stepping:
             outputs = self._run(data, spec)
         return outputs
 
+    def _spec(self, iterator: Any) -> Any:
+        """Without what Keras packs as optional. Asked for before each step, so remembered."""
+        if not isinstance(iterator, tf.data.Iterator | tf.distribute.DistributedIterator):
+            return None
+        given = iterator.element_spec
+        if given is not self._described[0]:
+            plain = parts.without_optionals(given)
+            self._described = (given, given if plain == given else plain)
+        return self._described[1]
+
     def _run(self, data: Any, spec: Any) -> Any:
-        data = parts.without_optionals(parts.as_tensors(data) if spec is None else data)
+        if spec is None:
+            data = parts.without_optionals(parts.as_tensors(data))
+        elif spec is not self._described[0]:
+            data = parts.without_optionals(data)
         batch = Batch(self._kind, self._model, data, parts.samples(data), spec, self._whole, self._split)
         return self._keepers[-1].run(batch)
 
@@ -169,13 +183,6 @@ def _variables(model: Any) -> list[Any]:
 def _layers(model: Any) -> list[Any]:
     models = model if isinstance(model, list) else [model]
     return [layer for one in models for layer in one._flatten_layers()]
-
-
-def _spec(iterator: Any) -> Any:
-    if isinstance(iterator, tf.data.Iterator | tf.distribute.DistributedIterator):
-        spec = iterator.element_spec
-        return tree.map_structure(lambda s: None if isinstance(s, tf.OptionalSpec) else s, spec)
-    return None
 
 
 def _nbytes(leaf: Any) -> int:

@@ -9,10 +9,12 @@ import numpy as np
 import tensorflow as tf
 from keras.src import tree
 
+OPTIONAL = (tf.experimental.Optional, tf.OptionalSpec)
+
 
 def without_optionals(data: Any) -> Any:
-    """Keras packs what is missing from a batch as an empty `Optional`."""
-    return tree.map_structure(lambda leaf: None if isinstance(leaf, tf.experimental.Optional) else leaf, data)
+    """Keras packs what is missing from a batch, or from its specs, as an empty `Optional`."""
+    return tree.map_structure(lambda leaf: None if isinstance(leaf, OPTIONAL) else leaf, data)
 
 
 def as_tensors(data: Any) -> Any:
