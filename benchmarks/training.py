@@ -19,7 +19,7 @@ from keras import layers
 import memfit
 
 Answer = dict[str, Any]
-EPOCHS = 7
+EPOCHS = 2
 
 
 def mlp(**compiled: Any) -> tuple[Any, tuple[int, ...]]:
@@ -59,16 +59,13 @@ def overhead(model: str, batch: int, steps: int, rounds: int) -> Answer:
     (plain, shape), (guarded, _) = MODELS[model](), MODELS[model]()
     x, y = data(shape, batch * steps)
     how = {"batch_size": batch, "verbose": 0, "shuffle": False}
-    seconds: dict[str, list[float]] = {"plain": [], "guarded": []}
-    sides = {"plain": lambda: plain.fit(x, y, **how), "guarded": lambda: memfit.fit(guarded, x, y, **how)}
-    for turn in range(rounds + 1):
-        for side in sorted(sides, reverse=bool(turn % 2)):
-            seconds[side].append(timed(sides[side]))
-    return {name: times[1:] for name, times in seconds.items()}
+    return in_turns(
+        {"plain": lambda: plain.fit(x, y, **how), "memfit": lambda: memfit.fit(guarded, x, y, **how)}, rounds
+    )
 
 
 def trained(model: str, batch: int, samples: int, how: str, accumulate: int = 0, budget: int = 0) -> Answer:
-    """Several epochs, of which the fastest counts, after the first; `how` is "plain" or "memfit"."""
+    """Two epochs; `how` is "plain" or "memfit"."""
     keras.utils.set_random_seed(1)
     built, shape = MODELS[model](**({"gradient_accumulation_steps": accumulate} if accumulate else {}))
     x, y = data(shape, samples)
@@ -83,7 +80,27 @@ def trained(model: str, batch: int, samples: int, how: str, accumulate: int = 0,
         parts = history.memfit.micro_batches
     peak = tf.config.experimental.get_memory_info("CPU:0")["peak"]
     weights = np.concatenate([w.reshape(-1) for w in built.get_weights()]).tolist()
-    return {"seconds": min(clock.epochs[1:]), "peak": peak, "parts": parts, "weights": weights}
+    return {"seconds": clock.epochs[-1], "peak": peak, "parts": parts, "weights": weights}
+
+
+def race(samples: int, budget: int, batch: int, by_hand: int, accumulate: int, rounds: int) -> Answer:
+    """`memfit.fit` and plain `fit`, of a smaller batch, in turns: a machine has fast and slow minutes."""
+    (guarded, shape), (plain, _) = cnn(), cnn(**({"gradient_accumulation_steps": accumulate} if accumulate else {}))
+    x, y = data(shape, samples)
+    sides = {
+        "memfit": lambda: memfit.fit(guarded, Slices(x, y, batch), verbose=0, shuffle=False, budget=budget),
+        "plain": lambda: plain.fit(Slices(x, y, by_hand), verbose=0, shuffle=False),
+    }
+    return in_turns(sides, rounds)
+
+
+def in_turns(sides: dict[str, Callable[[], Any]], rounds: int) -> Answer:
+    """Seconds of each, in every round after the first, which traces."""
+    seconds: dict[str, list[float]] = {side: [] for side in sides}
+    for turn in range(rounds + 1):
+        for side in sorted(sides, reverse=bool(turn % 2)):
+            seconds[side].append(timed(sides[side]))
+    return {name: times[1:] for name, times in seconds.items()}
 
 
 class Slices(keras.utils.PyDataset):
@@ -194,6 +211,7 @@ def timed(function: Callable[[], Any]) -> float:
 JOBS: dict[str, Callable[..., Answer]] = {
     "overhead": overhead,
     "trained": trained,
+    "race": race,
     "recovery": recovery,
     "many_failures": many_failures,
 }

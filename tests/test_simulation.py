@@ -95,7 +95,7 @@ def test_an_operation_that_takes_its_inputs_buffer_over_allocates_nothing():
 def test_who_holds_the_peak_is_told_by_kind_and_layer():
     graph, log = chain((), ()), []
     simulate(graph, batch=4, log=log)
-    held = at_peak(graph, log).by_owner
+    held = at_peak(graph, log)
     assert held["inputs", "(inputs)"] == 4 * MIB
     assert held["weights", "layer_0"] >= MIB
     assert held["activations", "layer_0"] == 4 * MIB

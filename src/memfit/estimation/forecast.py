@@ -20,7 +20,8 @@ TRIED = 3  # of these orders, to see whether a batch fits
 EXPLORED = 9  # further orders, with less regular timing, that only the bound looks at
 FEW_EXECUTIONS = 3200
 MANY_EXECUTIONS = 15000  # a long loop: one simulation takes as long as it takes
-MARGIN = 1.14
+MARGIN = 1.10
+PADDING = 1 / 3  # more, as a share of the padding, which depends on every allocation before
 CLIMB = (15, 10, 5, 2)  # percent
 SAFE = 0.96  # of a budget, so that the largest batch trains in every order that a real run may take
 UNKNOWN = 0.05  # more where sizes could not be inferred
@@ -135,7 +136,9 @@ class Forecast:
         held = at_peak(graph, logs[middle])
         others = _explore(graph, batch) if runs[0].executed < FEW_EXECUTIONS else []
         requested = round(statistics.median(run.requested for run in runs))
-        return _figures(runs[middle].peak, requested, _bound([*runs, *others], held), held)
+        highest = max(run.peak for run in [*runs, *others])
+        most = max(run.requested for run in [*runs, *others])
+        return _figures(runs[middle].peak, requested, _bound(highest, most), held)
 
     def _nearest(self, batch: int) -> Recording | None:
         graph = self.graph_for(batch)
@@ -145,27 +148,25 @@ class Forecast:
 
 def _replayed(recording: Recording, batch: int) -> Figures:
     found = recording.at(batch)
-    return _figures(found.peak, found.requested, round(found.peak * MARGIN * 1.03), found.held)
+    return _figures(found.peak, found.requested, _bound(round(found.peak * 1.03), found.requested), found.held)
 
 
 def _explore(graph: StepGraph, batch: int) -> list[Outcome]:
     return [simulate(graph, batch, seed=100 + k, jitter=1.15 + k / 20) for k in range(EXPLORED)]
 
 
-def _bound(runs: list[Outcome], held: Holdings) -> int:
-    """The highest simulated peak with a margin, or the largest block handed out with as much slack again."""
-    highest = max(run.peak for run in runs)
-    slack = max(run.requested for run in runs) + held.largest
-    return round(max(highest * MARGIN, min(slack, highest * 1.15)))
+def _bound(highest: int, requested: int) -> int:
+    """Above the highest simulated peak: the more, the more of it is the allocator's padding."""
+    return round(highest * MARGIN + PADDING * max(highest - requested, 0))
 
 
 def _figures(peak: int, requested: int, upper: int, held: Holdings) -> Figures:
     """The parts sum to the peak: what is held beyond the requests that were listed is the allocator's padding."""
-    listed = sum(held.by_owner.values())
+    listed = sum(held.values())
     peak = max(peak, listed)
     by_kind = dict.fromkeys(KINDS, 0)
     layers: Counter[str] = Counter()
-    for (kind, layer), size in held.by_owner.items():
+    for (kind, layer), size in held.items():
         by_kind[kind] += size
         layers[layer] += size
     by_kind["padding"] += peak - listed

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 
 from memfit.simulation.allocator import rounded
 from memfit.simulation.graph import Owner, StepGraph
 from memfit.simulation.memory import INPUT, Event, labelled_variable
 
-
-@dataclass
-class Holdings:
-    """Requested bytes by owner, and the largest single request."""
-
-    by_owner: Counter[Owner] = field(default_factory=Counter)
-    largest: int = 0
+Holdings = Counter[Owner]  # requested bytes
 
 
 def at_peak(graph: StepGraph, events: list[Event]) -> Holdings:
@@ -41,10 +34,9 @@ def _listed(graph: StepGraph, events: list[Event]) -> Holdings:
             live.pop(event.address)
         else:
             live[event.address] = event
-    found = Holdings()
+    found: Holdings = Counter()
     for event in live.values():
-        found.by_owner[_owner(graph, event)] += event.bytes
-        found.largest = max(found.largest, event.bytes)
+        found[_owner(graph, event)] += event.bytes
     return found
 
 
