@@ -48,7 +48,7 @@ def unmark(definition: Any, arguments: list[str]) -> tuple[Originals, dict[str, 
     """
     originals = Originals()
     plain = originals.add(node.name for node in definition.node)
-    others = [plain[node.name] for node in definition.node if node.name not in set(arguments)]
+    others = [plain[name] for name in plain.keys() - set(arguments)]
     signature = unique_names((argument_name(plain[name]) for name in arguments), others)
     plain.update(zip(arguments, signature, strict=True))
     _rename(definition.node, plain)
