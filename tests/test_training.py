@@ -44,17 +44,19 @@ CASES = [
 @pytest.mark.real
 @pytest.mark.parametrize("names", [CASES[0::3], CASES[1::3], CASES[2::3]], ids=["a", "b", "c"])
 def test_whole_or_in_parts_the_updates_are_those_of_plain_fit(names):
-    for name, (whole, split) in run_in_child("training_jobs:exactness", names).items():
+    for name, (whole, *in_thirds) in run_in_child("training_jobs:exactness", names).items():
         assert whole[:2] == (0, 0), name
-        assert split[0] < 1e-9, name
-        assert split[1] < 1e-9, name
-        assert (whole[2]["micro_batches"], split[2]["micro_batches"]) == (1, 3), name
-        assert whole[2]["updates"] == split[2]["updates"] > 0, name
+        assert whole[2]["micro_batches"] == 1, name
+        for weights, logs, record in in_thirds:
+            assert weights < 1e-9, name
+            assert logs < 1e-9, name
+            assert record["micro_batches"] == 3, name
+            assert record["updates"] == whole[2]["updates"] > 0, name
 
 
 @pytest.mark.real
 def test_on_several_replicas_the_updates_are_the_same_too():
-    for name, (whole, split) in run_in_child("training_jobs:mirrored", ["sample_weights", "masks"]).items():
+    for name, (whole, split, _) in run_in_child("training_jobs:mirrored", ["sample_weights", "masks"]).items():
         assert whole[:2] == (0, 0), name
         assert max(split[:2]) < 1e-9, name
         assert (whole[2]["micro_batches"], split[2]["micro_batches"]) == (1, 2), name
@@ -116,6 +118,7 @@ def test_under_a_budget_the_micro_batches_are_known_before_the_first_step():
         assert np.abs(planned - plain).max() <= 1e-5 * max(1.0, np.abs(plain).max())
     assert found["squeezed"]["recoveries"][0]["cause"] == "device_shared"
     assert found["squeezed"]["updates"] == 4
+    assert found["handwritten"] == ["planned"]
     assert found["evaluated"] == (80, 4)
     assert found["impossible"].startswith("not even one sample fits: a step on it needs about")
 
@@ -123,12 +126,27 @@ def test_under_a_budget_the_micro_batches_are_known_before_the_first_step():
 @pytest.mark.real
 def test_where_plain_fit_has_just_enough_memory_it_is_enough_for_memfit():
     """Memfit's step that writes nothing before all is computed would need more: its gradients all at once."""
-    weights, peak, _ = run_in_child("training_jobs:heavy", "plain", budget=1024 * MIB)
+    weights, peak, _ = run_in_child("training_jobs:heavy", ("plain", "adam", 8), budget=1024 * MIB)
     budget = int(1.1 * peak)
-    guarded, peak, record = run_in_child("training_jobs:heavy", "memfit", budget=budget)
+    guarded, peak, record = run_in_child("training_jobs:heavy", ("memfit", "adam", 8), budget=budget)
     assert (record["micro_batches"], record["updates"]) == (1, 6)
     assert peak <= budget
     assert all(np.array_equal(a, b) for a, b in zip(weights, guarded, strict=True))
+
+
+@pytest.mark.real
+def test_a_budget_that_holds_one_sample_holds_any_batch_of_them():
+    """Though there is no room for the sum of the gradients: they are summed on the host."""
+    _, of_one, _ = run_in_child("training_jobs:heavy", ("plain", "sgd", 1), budget=1024 * MIB)
+    weights, of_all, _ = run_in_child("training_jobs:heavy", ("plain", "sgd", 1024), budget=1024 * MIB)
+    budget = int(1.15 * of_one)
+    assert of_all > 1.5 * budget
+    guarded, peak, record = run_in_child("training_jobs:heavy", ("memfit", "sgd", 1024), budget=budget)
+    assert 1 < record["micro_batches"] < 128
+    assert record["recoveries"][0]["cause"] == "planned"
+    assert peak <= budget
+    for ours, plain in zip(guarded, weights, strict=True):
+        assert np.abs(ours - plain).max() <= 1e-5 * max(1.0, np.abs(plain).max())
 
 
 @pytest.mark.real

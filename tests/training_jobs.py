@@ -23,7 +23,10 @@ def _start(floatx="float32"):
 
 
 def exactness(names, reporter):
-    """For each awkward training: how far are its weights, state and logs from plain `fit`, whole and in thirds?"""
+    """For each awkward training: how far are its weights, state and logs from plain `fit`?
+
+    Whole, in thirds, and in thirds with the gradients summed on the host.
+    """
     _start("float64")
     import awkward
 
@@ -32,7 +35,8 @@ def exactness(names, reporter):
 
 def _distances(case, micro_batch):
     plain = _train(case, lambda model, **arguments: model.fit(**arguments))
-    return [_distance(plain, _train(case, _fit_in(size))) for size in (None, micro_batch)]
+    ways = [_fit_in(None), _fit_in(micro_batch), _fit_in(micro_batch, frugally=True)]
+    return [_distance(plain, _train(case, fit)) for fit in ways]
 
 
 def _distance(plain, guarded):
@@ -42,11 +46,16 @@ def _distance(plain, guarded):
     return max(differences), max(logs), guarded["record"]
 
 
-def _fit_in(micro_batch):
+def _fit_in(micro_batch, frugally=False):
     import memfit
 
+    def plan(step, budget):
+        if frugally:
+            step.be_frugal()
+        return micro_batch
+
     def fit(model, **arguments):
-        with mock.patch("memfit.training.guard.largest_micro_batch", return_value=micro_batch):
+        with mock.patch("memfit.training.guard.largest_micro_batch", plan):
             return memfit.fit(model, **arguments)
 
     return fit
@@ -420,6 +429,7 @@ def under_budget(payload, reporter):
         found["planned"] = (history.history, model.get_weights(), history.memfit.to_dict())
         history = memfit.fit(_mlp(), *_rows(8000), batch_size=2000, verbose=0, callbacks=[Ballast()])
         found["squeezed"] = history.memfit.to_dict()
+        found["handwritten"] = _handwritten_steps(x, y)
         found["evaluated"] = model.predict(x, batch_size=80, verbose=0).shape
         try:
             memfit.fit(_cnn(512), *_images(2, 512), batch_size=2, verbose=0)
@@ -427,6 +437,27 @@ def under_budget(payload, reporter):
             found["impossible"] = str(error)
     found["said"] = said.getvalue()
     return found
+
+
+def _handwritten_steps(x, y):
+    """The causes of what changed, in three steps on a batch that does not fit."""
+    import tensorflow as tf
+
+    import memfit
+
+    model, optimizer = _cnn(32), tf.keras.optimizers.SGD()
+
+    @memfit.microbatch
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x, training=True) - y) ** 2)
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+        return loss
+
+    for _ in range(3):
+        step(x[:64], y[:64])
+    return [change.cause for change in step.memfit.recoveries]
 
 
 def plain_weights(payload, reporter):
@@ -467,15 +498,16 @@ def heavy(payload, reporter):
 
     import memfit
 
+    how, optimizer, batch = payload
     keras.utils.set_random_seed(1)
-    stack = [layers.Dense(1024, "relu") for _ in range(5)]
-    model = keras.Sequential([keras.Input((1024,)), *stack, layers.Dense(4)])
-    model.compile("adam", "mse")
+    stack = [layers.Dense(1024, "relu") for _ in range(6)]
+    model = keras.Sequential([keras.Input((64,)), *stack, layers.Dense(4)])
+    model.compile(optimizer, "mse")
     random = np.random.default_rng(0)
-    x, y = random.random((24, 1024), np.float32), random.random((24, 4), np.float32)
-    fit = model.fit if payload == "plain" else lambda *a, **k: memfit.fit(model, *a, **k)
-    history = fit(x, y, batch_size=8, epochs=2, verbose=0, shuffle=False)
-    record = history.memfit.to_dict() if payload == "memfit" else None
+    x, y = random.random((3 * batch, 64), np.float32), random.random((3 * batch, 4), np.float32)
+    fit = model.fit if how == "plain" else lambda *a, **k: memfit.fit(model, *a, **k)
+    history = fit(x, y, batch_size=batch, epochs=2, verbose=0, shuffle=False)
+    record = history.memfit.to_dict() if how == "memfit" else None
     return model.get_weights(), tf.config.experimental.get_memory_info("CPU:0")["peak"], record
 
 

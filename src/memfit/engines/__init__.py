@@ -158,7 +158,7 @@ class Engine(Protocol):
         data: Any,
         owned: Callable[[], Iterable[Owned]],
         names: Callable[[Any], str | None],
-        method: str = "train_step",
+        step: Callable[[Any], Any],
     ) -> TracedStep: ...
 
 

@@ -89,17 +89,17 @@ class Forecast:
             return False
         return True
 
-    def largest_batch(self, budget: int) -> int:
-        """The largest batch that runs under a little less than `budget`, in several orders.
+    def largest_batch(self, budget: int, share: float = SAFE) -> int:
+        """The largest batch that runs under a `share` of `budget`, in several orders.
 
         What a batch needs jumps with how its tensors fit into chunks: a larger batch may fit where a smaller does not.
         """
-        if budget not in self._largest:
-            self._largest[budget] = self._search(budget) if budget > 0 else 0
-        return self._largest[budget]
+        limit = round(budget * share)
+        if limit not in self._largest:
+            self._largest[limit] = self._search(limit, budget) if budget > 0 else 0
+        return self._largest[limit]
 
-    def _search(self, budget: int) -> int:
-        limit = round(budget * SAFE)
+    def _search(self, limit: int, budget: int) -> int:
         batch = self._guess(limit)
         while batch > 1 and not self.fits(batch, limit, orders=self._orders):
             batch = batch * 15 // 16

@@ -140,7 +140,7 @@ def _doubt(model: Any) -> float:
 
 def _trace_one(model: Any, batch: Batch, names: LayerNames, method: str) -> engines.TracedStep:
     data = batch.x if batch.y is None else (batch.x, batch.y)
-    return engines.current().trace_step(model, data, lambda: owned_variables(model), names, method)
+    return engines.current().trace_step(model, data, lambda: owned_variables(model), names, getattr(model, method))
 
 
 def _reason(error: BaseException, names: LayerNames) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from memfit import engines
 from memfit.training.keeper import Keeper
+from memfit.training.planning import largest_micro_batch
 from memfit.training.record import RunRecord
 
 
@@ -22,7 +23,7 @@ def microbatch(step: Callable[..., Any] | None = None, *, optimizer: Any = None)
     """
     if step is None:
         return lambda decorated: microbatch(decorated, optimizer=optimizer)
-    keeper = Keeper(RunRecord(), {}, epoch=0, step=0)
+    keeper = Keeper(RunRecord(), {}, None, largest_micro_batch, epoch=0, step=0)
     guarded = engines.current().microbatch(step, optimizer, keeper)
     guarded.memfit = keeper.record
     return guarded

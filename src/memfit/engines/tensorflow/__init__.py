@@ -49,11 +49,11 @@ __all__ = [
 
 
 def trace_step(
-    model: Any, data: Any, owned: Callable[[], Iterable[Owned]], names: LayerNames, method: str = "train_step"
+    model: Any, data: Any, owned: Callable[[], Iterable[Owned]], names: LayerNames, step: Callable[[Any], Any]
 ) -> TracedStep:
     from memfit.engines.tensorflow.step import traced  # imports TensorFlow
 
-    return traced.trace_step(model, data, owned, names, method)
+    return traced.trace_step(model, data, owned, names, step)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -97,14 +98,14 @@ def stand_in_for(model: Any, data: Any) -> StandIn:
     return StandIn(next((p for p in PRIMES if not any(d > 0 and d % p == 0 for d in near)), 1009))
 
 
-def trace(model: Any, data: Any, stand_in: StandIn, method: str = "train_step") -> Any:
-    """The model's own step as one graph; `data` is what its `method` takes, as specs with the batch left open."""
+def trace(model: Any, data: Any, stand_in: StandIn, step: Callable[[Any], Any]) -> Any:
+    """The model's `step` as one graph; `data` is what it takes, as specs with the batch left open."""
     specs = with_batch(data, stand_in.batch)
     with suppress(RuntimeError):  # a model without `call` builds what it needs in its own step
         model._symbolic_build(data_batch=specs if isinstance(specs, tuple) else (specs,))
     compiled = getattr(model, "jit_compile", None) is True or None
-    step = tf.function(lambda data: getattr(model, method)(data), autograph=False, jit_compile=compiled)
-    return step.get_concrete_function(specs)
+    traced = tf.function(lambda data: step(data), autograph=False, jit_compile=compiled)
+    return traced.get_concrete_function(specs)
 
 
 def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:

@@ -72,13 +72,13 @@ class TracedStep:
 
 
 def trace_step(
-    model: Any, data: Any, owned: Callable[[], Iterable[Owned]], names: LayerNames, method: str = "train_step"
+    model: Any, data: Any, owned: Callable[[], Iterable[Owned]], names: LayerNames, step: Callable[[Any], Any]
 ) -> TracedStep:
-    """Trace the model's own step on `data` (specs). Its optimizer's variables come to be, but take no memory."""
+    """Trace a step of the model's on `data` (specs). Its optimizer's variables come to be, but take no memory."""
     specs = tf.nest.map_structure(lambda spec: tf.TensorSpec(spec.shape, spec.dtype), data)
     stand_in = trace.stand_in_for(model, specs)
     with markers.marking(taken_off=True), unallocated(), warnings.catch_warnings(action="ignore"):
-        concrete = trace.trace(model, specs, stand_in, method)
+        concrete = trace.trace(model, specs, stand_in, step)
     shapes = {name: _shape_text(shape, stand_in) for name, shape in markers.output_shapes(names).items()}
     compiled = getattr(model, "jit_compile", None) is True
     return TracedStep(concrete, stand_in, list(owned()), names, compiled, shapes)

@@ -17,9 +17,11 @@ from memfit.engines.tensorflow.training.bound import bound
 from memfit.engines.tensorflow.training.room import Room
 from memfit.engines.tensorflow.training.setting import Setting
 from memfit.engines.tensorflow.training.split import CannotSplit, Split
+from memfit.engines.tensorflow.training.sums import OnHost, add_in_turn
 from memfit.engines.tensorflow.training.undo import size
 from memfit.engines.tensorflow.training.unrolled import Unrolled
 from memfit.engines.tensorflow.training.whole import PartlyWritten, Whole
+from memfit.engines.tensorflow.training.withheld import withheld
 
 
 @dataclass
@@ -35,17 +37,19 @@ class Batch:
     split: Any
 
     def run(self, count: int) -> Any:
-        if count > 1:
-            return self.split(self.data, count, self.spec)
+        step = self.whole if count == 1 else self.split
         try:
-            return self.whole(self.data, self.spec)
+            return self._try(count)
         except Exception as error:
-            if self.kind != "train" or not ran_out(error) or not self.whole.can_save():
+            if self.kind != "train" or not ran_out(error) or not step.can_save():
                 raise
             traceback.clear_frames(error.__traceback__)
+        step.be_frugal()
         gc.collect()
-        self.be_frugal()
-        return self.whole(self.data, self.spec)
+        return self._try(count)
+
+    def _try(self, count: int) -> Any:
+        return self.whole(self.data, self.spec) if count == 1 else self.split(self.data, count, self.spec)
 
     def room(self) -> Room | None:
         return room.now()
@@ -55,12 +59,25 @@ class Batch:
 
     def be_frugal(self) -> None:
         self.whole.be_frugal()
+        self.split.be_frugal()
 
     def specs(self) -> Any:
         data = self.data
         while isinstance(data, tuple) and data and data[-1] is None:
             data = data[:-1]
         return data
+
+    def traced(self) -> Any:
+        """A step that is not the model's own, traced for all batch sizes: there is none."""
+        return None
+
+    def part(self, data: Any) -> Any:
+        """The step on a part of a batch, whose gradients leave the device as they are made: to be traced, not run."""
+        with withheld() as held:
+            outputs = self.model.train_step(data)
+        dense = [g for update in held.updates for g in update.gradients if tf.is_tensor(g)]
+        add_in_turn([(g, OnHost(tuple(g.shape), g.dtype)) for g in dense], tf.constant(1.0), tf.constant(True))
+        return outputs
 
     def nbytes(self) -> int:
         return sum(_nbytes(leaf) for leaf in tree.flatten(self.data))

@@ -5,16 +5,44 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from memfit.engines.tensorflow.training import parts
+from memfit.engines.tensorflow.step.function import traced_function
+from memfit.engines.tensorflow.step.traced import TracedStep
+from memfit.engines.tensorflow.training import parts, room
 from memfit.engines.tensorflow.training.functions import Batch, ran_out
 from memfit.engines.tensorflow.training.setting import Setting
 from memfit.engines.tensorflow.training.split import Split
+from memfit.engines.tensorflow.training.undo import size
 from memfit.engines.tensorflow.training.whole import Whole
+
+
+@dataclass
+class OwnBatch(Batch):
+    """A batch of a hand-written step's. `model` is the layers that the step refers to, `held` its variables."""
+
+    function: Any = None
+    held: Callable[[], list[Any]] = list
+
+    def traced(self) -> TracedStep | None:
+        """For all batch sizes; None where the step runs eagerly, or its code fixes the size."""
+        if not hasattr(self.function, "python_function"):
+            return None
+        found, _ = traced_function(self.function, *self.data)
+        return None if found is None or found.stand_in.fixed else found
+
+    def gradients(self) -> int:
+        return size(v for layer in self.model for v in layer.trainable_variables)
+
+    def available(self, budget: int | None, free: int) -> int:
+        return room.for_training(size(self.held()), budget, free)
+
+    def at_most(self) -> int | None:
+        return None
 
 
 def microbatch(step: Callable[..., Any], optimizer: Any, keeper: Any) -> Callable[..., Any]:
@@ -40,7 +68,8 @@ def microbatch(step: Callable[..., Any], optimizer: Any, keeper: Any) -> Callabl
         data = parts.as_tensors((args, kwargs))
         layers = [owner for owner in owners() if isinstance(owner, keras.Layer)]
         keeper.step += 1
-        return keeper.run(Batch("train", layers, data, parts.samples(data), None, whole, split))
+        samples = parts.samples(data)
+        return keeper.run(OwnBatch("train", layers, data, samples, None, whole, split, step, setting.variables))
 
     return guarded
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 from keras.src import tree
 
 from memfit.engines.tensorflow.training import parts, room
-from memfit.engines.tensorflow.training.coupling import COUPLED, COUPLING, SUMS, check
+from memfit.engines.tensorflow.training.coupling import COUPLED, COUPLING, SUMS, UNKNOWN, check
 from memfit.engines.tensorflow.training.dependence import Dependence, Origin, arguments
 from memfit.engines.tensorflow.training.evenly import drawn_evenly
 from memfit.engines.tensorflow.training.setting import Setting
+from memfit.engines.tensorflow.training.sums import OnDevice, OnHost, Sum, add_in_turn, apply_in_turn
 from memfit.engines.tensorflow.training.undo import Undo, size
 from memfit.engines.tensorflow.training.weighting import Measured, Share, counted
 from memfit.engines.tensorflow.training.whole import TEMPORARIES, PartlyWritten, own_optimizer
@@ -34,7 +34,7 @@ class Applied:
 
     update: Update
     round: int
-    sums: list[tf.Variable | None]
+    sums: list[Sum | None]
 
 
 class Split:
@@ -62,6 +62,8 @@ class Split:
         self._sums_up = False
         self._checked: str | None = None
         self._random = self._draws_freely = False
+        self._frugal = False
+        self._trained = 0
 
     def __call__(self, data: Any, count: int, spec: Any = None) -> Any:
         """The step on `data`, in `count` parts. Whatever happens, a step that fails has changed nothing."""
@@ -101,6 +103,17 @@ class Split:
             raise
         return outputs
 
+    def can_save(self) -> bool:
+        """Do the gradients' sums take a notable part of the device, so that it would help to have them elsewhere?"""
+        return not self._frugal and not self._setting.jit and room.is_much(self._trained)
+
+    def be_frugal(self) -> None:
+        """Gradients are then summed in the host's memory."""
+        if self._frugal or self._setting.jit:
+            return
+        self._frugal, self._learnt = True, False
+        self._functions, self._apply, self._applied = {}, {}, {}
+
     # what a part does
 
     def _part(self, current: int, piece: Any, fraction: Any, weight: Any, first: Any, last: Any, whole: Any) -> Any:
@@ -139,18 +152,20 @@ class Split:
             if found.writes_elsewhere:
                 self._obstacle = "it writes to variables that are not Keras's"
         trained = {id(v) for update in held.updates for v in update.variables}
+        self._trained = size(v for update in held.updates for v in update.variables)
         if any(id(v) in trained and origin(value).data for v, value in held.writes.values()):
             self._obstacle = "it changes weights by itself, beside its optimizer"
 
     def _sum(self, held: Withheld, found: Dependence | None, current: int, weight: Any, first: Any) -> list[Any]:
         """Add the gradients of this round to the sums. Sparse ones are handed back, to be joined."""
-        sparse = []
+        sparse: list[Any] = []
+        dense: list[tuple[Any, Sum]] = []
         for k, update in enumerate(held.updates):
             turn = 0 if found is None else found.round_of(k)
             if k not in self._applied:
                 with tf.init_scope():
                     pairs = zip(update.gradients, update.variables, strict=True)
-                    self._applied[k] = Applied(update, turn, [_sum_for(g, v) for g, v in pairs])
+                    self._applied[k] = Applied(update, turn, [self._sum_for(g, v) for g, v in pairs])
             if turn != current:
                 continue
             rows: list[Any] = []
@@ -159,9 +174,20 @@ class Split:
                     values = gradient.values * tf.cast(weight, gradient.values.dtype)
                     rows.append((values, gradient.indices))
                 elif total is not None:
-                    _add(total, gradient * tf.cast(weight, gradient.dtype), first)
+                    dense.append((gradient, total))
             sparse.append(rows)
+        if self._frugal and held.graph is not None:
+            add_in_turn(dense, weight, first)
+        else:
+            for gradient, total in dense:
+                total.add(gradient, weight, first)
         return sparse
+
+    def _sum_for(self, gradient: Any, variable: Any) -> Sum | None:
+        if gradient is None or isinstance(gradient, tf.IndexedSlices):
+            return None
+        place = OnHost if self._frugal else OnDevice
+        return place(tuple(variable.shape), gradient.dtype)
 
     def _carry_on(self, held: Withheld, found: Dependence | None, last: Any) -> None:
         metrics = {id(v) for v in self._setting.metrics()}
@@ -272,7 +298,11 @@ class Split:
         rows = iter(sparse)
         for applied in self._applied.values():
             if applied.round == current:
-                applied.update.apply(_gradients(applied, iter(next(rows))))
+                gradients = _gradients(applied, iter(next(rows)))
+                if self._frugal and not self._setting.eager:
+                    apply_in_turn(applied.update.apply, gradients, applied.update.variables)
+                else:
+                    applied.update.apply(gradients)
 
     def _copied(self, current: int) -> Undo | None:
         """The weights and the optimizer's variables, where its update might fail."""
@@ -292,6 +322,10 @@ class Split:
             found.append(f"{normalized[0]!r} normalizes by the statistics of each micro-batch, not of the whole batch")
         elif self._checked == COUPLED:
             found.append("this step couples the samples of a batch, so its micro-batches do not sum to the same update")
+        elif self._checked == UNKNOWN:
+            found.append(
+                "there was no room to try out whether this step is the mean over its samples: it is taken for it"
+            )
         if self._random:
             found.append("random layers draw for each micro-batch: other numbers than for the whole batch, as random")
         return found
@@ -300,8 +334,13 @@ class Split:
         return total >= 3 and not self._draws_freely and bool(self._updates)
 
     def _check(self, data: Any) -> str:
-        part = self._function(0) if not self._random else self._evenly_drawing()
-        return check(partial(self._gradients_of, part), data, self._undo_state)
+        try:
+            part = self._function(0) if not self._random else self._evenly_drawing()
+            return check(partial(self._gradients_of, part), data, self._undo_state)
+        except tf.errors.ResourceExhaustedError:
+            if self.can_save():
+                raise
+            return UNKNOWN
 
     def _evenly_drawing(self) -> Any:
         """The first round's part, for the comparison alone: with the numbers it draws, parts never sum to the whole."""
@@ -329,12 +368,12 @@ class Split:
             piece = parts.piece(data, start, end)
             part(piece, fraction, tf.constant(weight, tf.float64), first, tf.constant(True), whole)
             undo.restore()
-        return [float(np.linalg.norm(total.numpy())) for total in self._sums()]
+        return [total.norm() for total in self._sums()]
 
     def _undo_state(self) -> Undo:
         return Undo(self._variables())
 
-    def _sums(self) -> list[tf.Variable]:
+    def _sums(self) -> list[Sum]:
         return [total for applied in self._applied.values() for total in applied.sums if total is not None]
 
     def _variables(self) -> list[Any]:
@@ -352,17 +391,6 @@ def _same(a: Any, b: Any) -> bool:
 
 def _unknown(value: Any) -> Origin:
     return DATA
-
-
-def _sum_for(gradient: Any, variable: Any) -> tf.Variable | None:
-    if gradient is None or isinstance(gradient, tf.IndexedSlices):
-        return None
-    return tf.Variable(tf.zeros(tuple(variable.shape), gradient.dtype), trainable=False, name="memfit_sum")
-
-
-def _add(total: tf.Variable, gradient: Any, first: Any) -> None:
-    """To what an earlier part left, or in its place: zeros to begin with would take as much memory again."""
-    tf.cond(first, lambda: total.assign(gradient), lambda: total.assign_add(gradient))
 
 
 def _gradients(applied: Applied, rows: Any) -> list[Any]:

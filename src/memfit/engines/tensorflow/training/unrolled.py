@@ -37,6 +37,12 @@ class Unrolled:
             raise CannotSplit("on several replicas, it depends on its own updates or writes to variables not of Keras")
         return self._functions[count](data)
 
+    def can_save(self) -> bool:
+        return False
+
+    def be_frugal(self) -> None:
+        """Each replica sums on its own device."""
+
     def caveats(self, layers: list[Any]) -> list[str]:
         return []
 

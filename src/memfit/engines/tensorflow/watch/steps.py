@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -15,6 +14,8 @@ from memfit.engines import Watcher
 def watch_functions(watcher: Watcher) -> None:
     from tensorflow.python.eager.polymorphic_function.polymorphic_function import Function
 
+    from memfit.engines.tensorflow.step.function import traced_function
+
     plain = Function.__call__
     known: set[int] = set()
 
@@ -23,7 +24,7 @@ def watch_functions(watcher: Watcher) -> None:
         if id(self) not in known and _called_eagerly() and watcher.of_the_user(_written(self.python_function)):
             known.add(id(self))
             if _applies_gradients(self, args, kwargs):
-                watcher.step(self.python_function.__name__, *_traced(self, args, kwargs))
+                watcher.step(self.python_function.__name__, *traced_function(self, args, kwargs))
         return plain(self, *args, **kwargs)
 
     Function.__call__ = asked
@@ -76,37 +77,3 @@ def _applications() -> Iterator[list[Any]]:
 
     with mock.patch.object(keras.optimizers.Optimizer, "apply", noted):
         yield found
-
-
-def _traced(function: Any, args: Any, kwargs: Any) -> tuple[Any, int]:
-    """The step traced for all batch sizes, or for its own where its code fixes it; and its own batch size."""
-    import tensorflow as tf
-
-    from memfit.engines.tensorflow import markers
-    from memfit.engines.tensorflow.step import trace
-    from memfit.engines.tensorflow.step.traced import TracedStep
-
-    tensors = [leaf for leaf in tf.nest.flatten((args, kwargs)) if tf.is_tensor(leaf) and leaf.shape.rank]
-    batch = int(tensors[0].shape[0]) if tensors else 1
-    for stand_in in (trace.StandIn(1009), trace.StandIn(1009, fixed=batch)):
-        size = batch if stand_in.fixed else stand_in.batch
-        specs = tf.nest.map_structure(lambda leaf, size=size: _spec(leaf, batch, size), (args, kwargs))
-        fresh = tf.function(function.python_function, jit_compile=function._jit_compile)
-        with markers.marking(), warnings.catch_warnings(action="ignore"), suppress(Exception):
-            concrete = fresh.get_concrete_function(*specs[0], **specs[1])
-            shapes = {name: str(shape) for name, shape in markers.output_shapes(_name).items()}
-            return TracedStep(concrete, stand_in, [], _name, function._jit_compile is True, shapes), batch
-    return None, batch
-
-
-def _spec(leaf: Any, batch: int, size: int) -> Any:
-    import tensorflow as tf
-
-    if not tf.is_tensor(leaf):
-        return leaf
-    shape = leaf.shape.as_list()
-    return tf.TensorSpec([size if index == 0 and d == batch else d for index, d in enumerate(shape)], leaf.dtype)
-
-
-def _name(layer: Any) -> str | None:
-    return str(layer.name)
