@@ -150,6 +150,11 @@ def test_a_budget_that_holds_one_sample_holds_any_batch_of_them():
 
 
 @pytest.mark.real
+def test_it_does_not_matter_where_gradients_are_summed():
+    assert max(run_in_child("training_jobs:summed", None)) < 1e-9
+
+
+@pytest.mark.real
 def test_a_step_that_couples_samples_is_found_among_random_layers_too():
     found = run_in_child("training_jobs:coupled", None)
     assert not any("couples" in note for note in found["alone"])

@@ -490,6 +490,40 @@ def coupled(payload, reporter):
     return found
 
 
+def summed(payload, reporter):
+    """How far apart are weights whose gradients were summed on the device and on the host?
+
+    In a model whose gradients come from shared ops, from loops, and are looked at by a step that acts on its own.
+    """
+    keras, tf = _start("float64")
+    from keras import layers
+
+    class Watched(keras.Model):
+        def train_step(self, data):
+            x, y = data
+            with tf.GradientTape() as tape:
+                loss = self.compute_loss(x, y, self(x, training=True))
+            gradients = tape.gradient(loss, self.trainable_variables)
+            tf.debugging.Assert(tf.linalg.global_norm(gradients) < 1e9, gradients)
+            self.optimizer.apply(gradients, self.trainable_variables)
+            return {"loss": loss}
+
+    def trained(model, frugally):
+        keras.utils.set_random_seed(1)
+        inputs = keras.Input((8, 8, 3))
+        x = layers.BatchNormalization()(layers.Conv2D(4, 3)(inputs))
+        x = layers.LSTM(4)(layers.Reshape((6, 24))(x))
+        built = model(inputs, layers.Dense(4)(layers.BatchNormalization()(x)))
+        built.compile(keras.optimizers.Adam(0.01, weight_decay=0.1), "mse")
+        images, targets = _images(24, 8)
+        _fit_in(4, frugally)(built, x=images, y=targets, batch_size=12, epochs=2, verbose=0, shuffle=False)
+        return built.get_weights()
+
+    with contextlib.redirect_stderr(io.StringIO()):
+        pairs = [(trained(model, False), trained(model, True)) for model in (keras.Model, Watched)]
+    return [max(_relative(a, b) for a, b in zip(*pair, strict=True)) for pair in pairs]
+
+
 def heavy(payload, reporter):
     """A model whose gradients take a good part of the memory: by plain `fit`, or by memfit's."""
     keras, tf = _start()

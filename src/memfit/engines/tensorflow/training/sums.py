@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import Any, Protocol
 from unittest import mock
 
@@ -74,12 +75,15 @@ def _aligned(shape: tuple[int, ...], dtype: Any) -> Any:
 
 def add_in_turn(found: list[tuple[Any, Sum]], weight: Any, first: Any) -> None:
     """Each gradient is made when the one before has been added: to the host they go more slowly than they are made."""
-    graph = tf.compat.v1.get_default_graph()
-    made = {op: number for number, op in enumerate(graph.get_operations())}
+    made = _numbered()
+    in_order = sorted(found, key=lambda pair: made[pair[0].op])
+    free = not _acts(op for op, number in made.items() if in_order and number > made[in_order[0][0].op])
     added: list[Any] = []
-    for gradient, total in sorted(found, key=lambda pair: made[pair[0].op]):
-        gradient.op._add_control_inputs(added)
-        added = [total.add(gradient, weight, first)]
+    earlier: Any = None
+    for gradient, total in in_order:
+        if free and gradient.op is not earlier and gradient.op.type != "Placeholder":
+            gradient.op._add_control_inputs(added)
+        added, earlier = [total.add(gradient, weight, first)], gradient.op
 
 
 def apply_in_turn(apply: Callable[[list[Any]], Any], gradients: list[Any], variables: list[Any]) -> None:
@@ -90,15 +94,23 @@ def apply_in_turn(apply: Callable[[list[Any]], Any], gradients: list[Any], varia
     with mock.patch.object(TFOptimizer, "_all_reduce_sum_gradients", lambda self, pairs: pairs):  # over one replica
         apply(gradients)
     pairs = zip(gradients, variables, strict=True)
-    read = [(g, v) for g, v in pairs if tf.is_tensor(g) and g.op.type == "PyFunc"]
-    graph = tf.compat.v1.get_default_graph()
-    made = {op: number for number, op in enumerate(graph.get_operations())}
-    owner = {op: k for k, (_, v) in enumerate(read) for op in _writers(graph.capture(v._value.handle))}
-    updates = [[op for op in _following(total.op, made) if op in owner] for total, _ in read]
-    if any(owner[op] != k for k, ops in enumerate(updates) for op in ops):
+    read = {g.op: v for g, v in pairs if tf.is_tensor(g) and g.op.type == "PyFunc"}
+    graph, made = tf.compat.v1.get_default_graph(), _numbered()
+    owner = {op: sum_ for sum_, v in read.items() for op in _writers(graph.capture(v._value.handle))}
+    updates = {sum_: [op for op in _following(sum_, made) if op in owner] for sum_ in read}
+    if _acts(made.keys() - read.keys()) or any(owner[op] is not sum_ for sum_, ops in updates.items() for op in ops):
         return
-    for updated, (later, _) in zip(updates, read[1:], strict=False):
-        later.op._add_control_inputs(updated)
+    for earlier, later in pairwise(read):
+        later._add_control_inputs(updates[earlier])
+
+
+def _numbered() -> dict[Any, int]:
+    return {op: number for number, op in enumerate(tf.compat.v1.get_default_graph().get_operations())}
+
+
+def _acts(ops: Iterable[Any]) -> bool:
+    """Does any do more than compute and use variables? TensorFlow will run those, and what is added here, in order."""
+    return any(op.op_def.is_stateful and not any(t.dtype == tf.resource for t in op.inputs) for op in ops)
 
 
 def _writers(handle: Any) -> list[Any]:
