@@ -17,6 +17,7 @@ from memfit.models.untouched import untouched
 from memfit.sizes import format_size
 
 SAFE = 0.94  # of what there is: the estimate is near, not exact, and running out kills some kernels instead of raising
+NEARLY = 1.1  # of what there is: gradients make up much of such a step, and its need is often less than estimated
 AS_ONE = 1.01  # times what one sample needs: where it is not sure to fit, no more is tried, which is often many samples
 NOTABLE = 0.1  # of the room: gradients that take less may as well be summed on the device
 CLEARLY = 0.75  # of what one sample is estimated to need: with less, it is not even tried
@@ -59,7 +60,7 @@ def largest_micro_batch(step: Planned, budget: int | None) -> int | None:
         if not forecast.fits(step.samples, room - step.gradients()):
             step.be_frugal()
         return None
-    if step.gradients() > NOTABLE * room and forecast.fits(step.samples, available):
+    if step.gradients() > NOTABLE * room and forecast.fits(step.samples, int(available * NEARLY)):
         step.be_frugal()
         return None
     if largest := _in_parts(step, forecast, room - step.nbytes()):

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 from keras.src import tree
 
-from memfit.engines.tensorflow.training import parts, room
+from memfit.engines.tensorflow.training import merging, parts, room
 from memfit.engines.tensorflow.training.coupling import COUPLED, COUPLING, SUMS, UNKNOWN, check
 from memfit.engines.tensorflow.training.dependence import Dependence, Origin, arguments
 from memfit.engines.tensorflow.training.evenly import drawn_evenly
@@ -86,7 +86,7 @@ class Split:
                 if current:
                     undo.restore()
                 found, sparse = self._run_round(current, data, ranges, total, whole)
-                outputs = found if outputs is None else self._chosen(current, found, outputs)
+                outputs = found if outputs is None else merging.chosen(current, found, outputs, self._averaged)
                 kept += [(v, v.value()) for v in self._raw_state(current)] if self._rounds > 1 else []
                 updated = updated or self._copied(current)
                 writing = True
@@ -251,20 +251,9 @@ class Split:
             outputs.append(found)
             sparse.append(rows)
         weights = [1.0 if self._sums_up else (high - low) / total for low, high in ranges]
-        return self._merged(outputs, weights, ranges), tree.map_structure(lambda *rows: tf.concat(rows, 0), *sparse)
-
-    def _merged(self, outputs: list[Any], weights: list[float], ranges: list[tuple[int, int]]) -> Any:
-        """Results that read metrics are those of the last part; other single numbers are averaged by samples."""
-        leaves = [tree.flatten(output) for output in outputs]
-        merged = []
-        for index, values in enumerate(zip(*leaves, strict=True)):
-            averaged = self._averaged[index][0] if index < len(self._averaged) else False
-            merged.append(_merge(values, weights, ranges, averaged))
-        return tree.pack_sequence_as(outputs[0], merged)
-
-    def _chosen(self, current: int, new: Any, old: Any) -> Any:
-        pairs = zip(tree.flatten(new), tree.flatten(old), self._averaged, strict=True)
-        return tree.pack_sequence_as(new, [n if turn == current else o for n, o, (_, turn) in pairs])
+        return merging.merged(outputs, self._averaged, weights, ranges), tree.map_structure(
+            lambda *rows: tf.concat(rows, 0), *sparse
+        )
 
     def _measured(self, data: Any, ranges: list[tuple[int, int]]) -> Any:
         whole = tf.zeros((self._losses,), tf.float64)
@@ -402,14 +391,3 @@ def _gradients(applied: Applied, rows: Any) -> list[Any]:
         else:
             gradients.append(None if total is None else total.value())
     return gradients
-
-
-def _merge(values: tuple[Any, ...], weights: list[float], ranges: list[tuple[int, int]], averaged: bool) -> Any:
-    first = values[0]
-    if not tf.is_tensor(first):
-        return values[-1]
-    if len(first.shape) and all(v.shape[0] == high - low for v, (low, high) in zip(values, ranges, strict=True)):
-        return tf.concat(values, 0)
-    if averaged and first.dtype.is_floating:
-        return tf.add_n([v * tf.cast(weight, v.dtype) for v, weight in zip(values, weights, strict=True)])
-    return values[-1]
