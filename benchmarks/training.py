@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import keras
@@ -55,12 +56,12 @@ def data(shape: tuple[int, ...], samples: int) -> tuple[Any, Any]:
 
 
 def overhead(model: str, batch: int, steps: int, rounds: int) -> Answer:
-    """Guarded and plain `fit` in turns, in one process; the first round, which traces, does not count."""
+    """Guarded and plain `fit` in turns: seconds a step."""
     (plain, shape), (guarded, _) = MODELS[model](), MODELS[model]()
     x, y = data(shape, batch * steps)
-    how = {"batch_size": batch, "verbose": 0, "shuffle": False}
+    sides = {"plain": partial(plain.fit, x, y), "memfit": partial(memfit.fit, guarded, x, y)}
     return in_turns(
-        {"plain": lambda: plain.fit(x, y, **how), "memfit": lambda: memfit.fit(guarded, x, y, **how)}, rounds
+        {side: partial(pace, partial(fit, batch_size=batch), steps - 1) for side, fit in sides.items()}, rounds
     )
 
 
@@ -83,24 +84,32 @@ def trained(model: str, batch: int, samples: int, how: str, accumulate: int = 0,
     return {"seconds": clock.epochs[-1], "peak": peak, "parts": parts, "weights": weights}
 
 
-def race(samples: int, budget: int, batch: int, by_hand: int, accumulate: int, rounds: int) -> Answer:
-    """`memfit.fit` and plain `fit`, of a smaller batch, in turns: a machine has fast and slow minutes."""
+def race(budget: int, batch: int, by_hand: int, accumulate: int, rounds: int) -> Answer:
+    """`memfit.fit` of two batches and plain `fit` of as many samples in smaller ones, in turns: seconds a sample."""
     (guarded, shape), (plain, _) = cnn(), cnn(**({"gradient_accumulation_steps": accumulate} if accumulate else {}))
-    x, y = data(shape, samples)
-    sides = {
-        "memfit": lambda: memfit.fit(guarded, Slices(x, y, batch), verbose=0, shuffle=False, budget=budget),
-        "plain": lambda: plain.fit(Slices(x, y, by_hand), verbose=0, shuffle=False),
-    }
-    return in_turns(sides, rounds)
+    x, y = data(shape, 2 * batch)
+    ours = partial(memfit.fit, guarded, x, y, batch_size=batch, budget=budget)
+    theirs = partial(plain.fit, Slices(x, y, by_hand))
+    return in_turns({"memfit": partial(pace, ours, batch), "plain": partial(pace, theirs, 2 * batch - by_hand)}, rounds)
 
 
-def in_turns(sides: dict[str, Callable[[], Any]], rounds: int) -> Answer:
-    """Seconds of each, in every round after the first, which traces."""
-    seconds: dict[str, list[float]] = {side: [] for side in sides}
+def pace(fit: Callable[..., Any], counted: int) -> float:
+    """The time of a `fit`, by what is `counted` after its first step, with which it gets ready."""
+    clock = Clock()
+    fit(verbose=0, shuffle=False, callbacks=[clock])
+    return (clock.steps[-1] - clock.steps[0]) / counted
+
+
+def in_turns(sides: dict[str, Callable[[], float]], rounds: int) -> Answer:
+    """What each side took, in every round after the first, which traces.
+
+    In one process, and in rounds so short that the machine's speed seldom changes within one.
+    """
+    took: dict[str, list[float]] = {side: [] for side in sides}
     for turn in range(rounds + 1):
         for side in sorted(sides, reverse=bool(turn % 2)):
-            seconds[side].append(timed(sides[side]))
-    return {name: times[1:] for name, times in seconds.items()}
+            took[side].append(sides[side]())
+    return {side: times[1:] for side, times in took.items()}
 
 
 class Slices(keras.utils.PyDataset):
@@ -200,12 +209,6 @@ def many_failures(count: int, large: int, small_batch: int) -> Answer:
     history = memfit.fit(model, slices, verbose=0, callbacks=[Faults(set(range(count))), look])
     model.train_on_batch(x[:large], y[:large])
     return {"live": live, "failures": len(Faulty.failed_at), "recoveries": len(history.memfit.recoveries)}
-
-
-def timed(function: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    function()
-    return time.perf_counter() - started
 
 
 JOBS: dict[str, Callable[..., Answer]] = {

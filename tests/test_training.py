@@ -120,6 +120,7 @@ def test_under_a_budget_the_micro_batches_are_known_before_the_first_step():
     assert found["squeezed"]["updates"] == 4
     assert found["handwritten"] == ["planned"]
     assert found["evaluated"] == (80, 4)
+    assert found["live beside batches"] < 32 * MIB
     assert found["impossible"].startswith("not even one sample fits: a step on it needs about")
 
 

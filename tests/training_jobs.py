@@ -431,12 +431,33 @@ def under_budget(payload, reporter):
         found["squeezed"] = history.memfit.to_dict()
         found["handwritten"] = _handwritten_steps(x, y)
         found["evaluated"] = model.predict(x, batch_size=80, verbose=0).shape
+        found["live beside batches"] = _live_while_fed(payload)
         try:
             memfit.fit(_cnn(512), *_images(2, 512), batch_size=2, verbose=0)
         except memfit.DoesNotFit as error:
             found["impossible"] = str(error)
     found["said"] = said.getvalue()
     return found
+
+
+def _live_while_fed(budget):
+    """The most that the device holds between steps, while the next batch of 32 MiB is waiting."""
+    import keras
+    import numpy as np
+    import tensorflow as tf
+    from keras import layers
+
+    import memfit
+
+    model = keras.Sequential([keras.Input((1024, 1024)), layers.GlobalAveragePooling1D(), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    live = []
+    look = keras.callbacks.LambdaCallback(
+        on_train_batch_begin=lambda batch, logs: live.append(tf.config.experimental.get_memory_info("CPU:0")["current"])
+    )
+    x, y = np.ones((24, 1024, 1024), np.float32), np.ones((24, 1), np.float32)
+    memfit.fit(model, x, y, batch_size=8, epochs=2, verbose=0, budget=budget, callbacks=[look])
+    return max(live)
 
 
 def _handwritten_steps(x, y):

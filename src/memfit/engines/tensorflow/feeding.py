@@ -12,6 +12,8 @@ import numpy as np
 import tensorflow as tf
 from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
 
+from memfit.engines.tensorflow.aligned import aligned
+
 TooLarge = Callable[[int], bool]
 
 plainly: Callable[[Any], Any] = tf.autograph.experimental.do_not_convert
@@ -96,10 +98,12 @@ def reading(arrays: Any, chosen: Any, dtype_of: Callable[[Any], Any]) -> Any:
 
 
 def take(array: Any, indices: Any, dtype: Any) -> Any:
+    """A copy in the host's memory, none of it in the device's."""
     first, count = int(indices[0]), len(indices)
     in_a_row = count == 1 or (int(indices[-1]) - first == count - 1 and bool((np.diff(indices) == 1).all()))
-    taken = array[first : first + count] if in_a_row else array[indices]
-    return np.ascontiguousarray(taken, dtype)
+    taken = aligned((count, *array.shape[1:]), dtype)
+    taken[...] = array[first : first + count] if in_a_row else array[indices]
+    return taken
 
 
 def as_keras_casts(array: Any) -> Any:

@@ -82,12 +82,20 @@ class Batch:
     def nbytes(self) -> int:
         return sum(_nbytes(leaf) for leaf in tree.flatten(self.data))
 
+    def next_batch(self) -> int:
+        """What a batch that is made while this one trains will take of the device: none where they are the host's."""
+        beside = room.beside(self._held())
+        return self.nbytes() if beside is None else min(self.nbytes(), beside)
+
     def gradients(self) -> int:
         return size(self.model.trainable_variables)
 
     def available(self, budget: int | None, free: int) -> int:
         """What there is for this training, the model's own variables included."""
-        return room.for_training(size(_variables(self.model)), budget, free)
+        return room.for_training(self._held(), budget, free)
+
+    def _held(self) -> int:
+        return size(_variables(self.model))
 
     def has_limit(self) -> bool:
         return room.limit() is not None

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from memfit.engines.tensorflow.step.function import traced_function
 from memfit.engines.tensorflow.step.traced import TracedStep
-from memfit.engines.tensorflow.training import parts, room
+from memfit.engines.tensorflow.training import parts
 from memfit.engines.tensorflow.training.functions import Batch, ran_out
 from memfit.engines.tensorflow.training.setting import Setting
 from memfit.engines.tensorflow.training.split import Split
@@ -38,8 +38,8 @@ class OwnBatch(Batch):
     def gradients(self) -> int:
         return size(v for layer in self.model for v in layer.trainable_variables)
 
-    def available(self, budget: int | None, free: int) -> int:
-        return room.for_training(size(self.held()), budget, free)
+    def _held(self) -> int:
+        return size(self.held())
 
     def at_most(self) -> int | None:
         return None

@@ -64,6 +64,12 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
+def beside(held: int) -> int | None:
+    """What is there beside a training's own variables: batches, other models. None where nobody knows."""
+    room = now()
+    return None if room is None else max(room.live - held, 0)
+
+
 def for_training(held: int, budget: int | None, free: int) -> int:
     """What a training may take whose variables, `held` bytes, are there already; `free` is what the host has left."""
     room = now()

@@ -11,7 +11,8 @@ import numpy as np
 import tensorflow as tf
 from keras.src.backend.tensorflow.optimizer import TFOptimizer
 
-ALIGNED = 64  # bytes
+from memfit.engines.tensorflow.aligned import aligned
+
 AT_ONCE = 1 << 17  # elements: a product that stays in the processor's cache
 
 
@@ -40,7 +41,8 @@ class OnDevice:
 
 class OnHost:
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
-        self._total = _aligned(shape, np.dtype(dtype.as_numpy_dtype))
+        self._total = aligned(shape, dtype.as_numpy_dtype)
+        self._total.fill(0)
         self._dtype = dtype
 
     def add(self, gradient: Any, weight: Any, first: Any) -> Any:
@@ -63,14 +65,6 @@ class OnHost:
 
     def norm(self) -> float:
         return float(np.linalg.norm(self._total))
-
-
-def _aligned(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Zeros that TensorFlow uses where they are: it copies arrays that begin elsewhere."""
-    size = int(np.prod(shape)) * dtype.itemsize
-    memory = np.zeros(size + ALIGNED, np.uint8)
-    start = -memory.ctypes.data % ALIGNED
-    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 def add_in_turn(found: list[tuple[Any, Sum]], weight: Any, first: Any) -> None:
