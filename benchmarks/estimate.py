@@ -32,6 +32,7 @@ from benchmarks.rows import (
 from benchmarks.search import compare_search
 from benchmarks.store import processor_name, version
 from benchmarks.table import Table
+from benchmarks.truth import Truth
 
 NEEDS_CASES = (
     "vgg-24",
@@ -78,6 +79,8 @@ def main() -> int:
         print(f"no case is called {options.only}: there are {', '.join(CASES)}", file=sys.stderr)
         return 2
     measured = dict(list(cases.items())[:: options.every])
+    if options.measured:
+        measured = {name: case for name, case in measured.items() if Truth(case).is_known}
     report = Report(options.output)
     report.add(
         f"{len(measured)} cases. TensorFlow {tensorflow_version()}, Keras {version('keras')}, {processor_name()}."
@@ -94,6 +97,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.estimate", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="only peaks")
     parser.add_argument("--every", metavar="N", type=int, default=1, help="peaks of every Nth case only")
+    parser.add_argument("--measured", action="store_true", help="peaks only of cases whose truth is stored already")
     parser.add_argument("--only", metavar="NAME", action="append", help="cases whose name begins so (repeatable)")
     parser.add_argument("--output", metavar="FILE", type=Path, help="write the tables as Markdown too")
     return parser.parse_args()

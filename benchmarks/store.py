@@ -23,6 +23,9 @@ class Store:
         self._file = folder() / f"{case.name}-{case.fingerprint()}.json"
         self._values: dict[str, Any] = json.loads(self._file.read_text()) if self._file.exists() else {}
 
+    def has(self, name: str) -> bool:
+        return name in self._values
+
     def kept(self, name: str, measure: Callable[[], Value]) -> Value:
         if name not in self._values:
             self._values[name] = measure()

@@ -30,6 +30,10 @@ class Truth:
         self.store = Store(case)
 
     @property
+    def is_known(self) -> bool:
+        return self.store.has("peaks") and self.store.has("requested")
+
+    @property
     def peaks(self) -> list[int]:
         """The allocator's peak over building the model and three steps, in each run."""
         return self.store.kept("peaks", lambda: [self._figure("train", "peak") for _ in range(RUNS)])
