@@ -3,6 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 ENGINE := $(if $(filter Linux-x86_64,$(shell uname -sm | tr ' ' -)),tensorflow-cpu,tensorflow)
 
 .PHONY: demo test test-slow quick check bench-estimate bench-train clean
@@ -17,10 +18,11 @@ quick: $(READY) check
 	$(BIN)/python -m pytest -m "not real"
 
 test-slow: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[slow]"
+	$(INSTALL) ".[slow]"
 	$(BIN)/python -m pytest -m slow
 
 bench-estimate: $(READY)
+	$(INSTALL) ".[bench]"
 	$(BIN)/python -m benchmarks.estimate --output docs/estimate-benchmark.md
 
 bench-train: $(READY)
@@ -33,7 +35,7 @@ check: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[$(ENGINE),dev]"
+	$(INSTALL) ".[$(ENGINE),dev]"
 	touch $(READY)
 
 clean:
