@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from memfit.estimation.forecast import Forecast
 from memfit.simulation.allocator import LARGEST_SLACK, Allocator, OutOfMemory
 from memfit.simulation.graph import Kind, Node, Size, StepGraph, Variable
 from memfit.simulation.holdings import at_peak
@@ -116,3 +117,11 @@ def test_a_limit_below_the_need_is_out_of_memory():
     simulate(graph, batch=8, limit=need + 4 * MIB)
     with pytest.raises(OutOfMemory):
         simulate(graph, batch=8, limit=need // 2)
+
+
+def test_only_what_could_not_be_inferred_widens_the_bound():
+    plain, told, uncertain = (chain((), ()) for _ in range(3))
+    told.notes.append("input 'x' is float64")
+    uncertain.uncertain = True
+    bounds = [Forecast(lambda batch, graph=graph: graph).upper(4) for graph in (plain, told, uncertain)]
+    assert bounds[0] == bounds[1] < bounds[2]

@@ -20,7 +20,7 @@ TRIED = 3  # of these orders, to see whether a batch fits
 EXPLORED = 9  # further orders, with less regular timing, that only the bound looks at
 FEW_EXECUTIONS = 3200
 MANY_EXECUTIONS = 15000  # a long loop: one simulation takes as long as it takes
-MARGIN = 1.10
+MARGIN = 1.085
 PADDING = 1 / 3  # more, as a share of the padding, which depends on every allocation before
 CLIMB = (15, 10, 5, 2)  # percent
 SAFE = 0.96  # of a budget, so that the largest batch trains in every order that a real run may take
@@ -61,7 +61,7 @@ class Forecast:
         return self._figures[batch]
 
     def upper(self, batch: int) -> int:
-        unknown = 1.0 + UNKNOWN * bool(self.graph_for(batch).notes)
+        unknown = 1.0 + UNKNOWN * self.graph_for(batch).uncertain
         return round(self.at(batch).upper * self.doubt * unknown)
 
     def needs(self, batch: int) -> int:

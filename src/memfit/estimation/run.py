@@ -21,7 +21,7 @@ from memfit.sizes import Size, parse_size
 EAGER_NOTE = "run_eagerly=True keeps every intermediate result: this is the compiled step, and the bound is wider"
 EAGER_DOUBT = 1.6
 UNCALIBRATED_NOTE = "this machine's kernels were not measured, so the bound is wider: memfit estimate --calibrate"
-UNCALIBRATED_DOUBT = 1.015
+UNCALIBRATED_DOUBT = 1.005
 
 
 def estimate(model: Any, batch_size: int = 32, *, x: Any = None, budget: Size | None = None) -> Estimate:

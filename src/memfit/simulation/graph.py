@@ -101,3 +101,4 @@ class StepGraph:
     variables: list[Variable]
     inputs: list[Size]
     notes: list[str] = field(default_factory=list)
+    uncertain: bool = False  # some sizes could not be inferred

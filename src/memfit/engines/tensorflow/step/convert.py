@@ -70,7 +70,7 @@ class _Converter:
         mark_foldable(nodes)
         self.pair_pools(nodes)
         sizes = [argument_size(t, self.traced.stand_in) for t in self.traced.arguments.values()]
-        return StepGraph(nodes, self.variables, sizes, self.notes + self.wide_notes())
+        return StepGraph(nodes, self.variables, sizes, self.notes + self.wide_notes(), uncertain=bool(self.notes))
 
     def pair_pools(self, nodes: list[Node]) -> None:
         """oneDNN's max-pooling remembers for each output where the maximum was, until its gradient has run."""
