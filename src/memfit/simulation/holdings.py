@@ -36,15 +36,15 @@ def _listed(graph: StepGraph, events: list[Event]) -> Holdings:
             live[event.address] = event
     found: Holdings = Counter()
     for event in live.values():
-        found[_owner(graph, event)] += event.bytes
+        found[owner_of(graph, event.label, event.part)] += event.bytes
     return found
 
 
-def _owner(graph: StepGraph, event: Event) -> Owner:
-    if event.label == INPUT:
+def owner_of(graph: StepGraph, label: int, part: int) -> Owner:
+    if label == INPUT:
         return "inputs", "(inputs)"
-    if event.label < 0:
-        variable = graph.variables[labelled_variable(event.label)]
-        return "workspace" if event.part < 0 else variable.kind, variable.layer
-    kind, layer = graph.nodes[event.label].owner
-    return "workspace" if event.part < 0 else kind, layer
+    if label < 0:
+        variable = graph.variables[labelled_variable(label)]
+        return "workspace" if part < 0 else variable.kind, variable.layer
+    kind, layer = graph.nodes[label].owner
+    return "workspace" if part < 0 else kind, layer

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
-from memfit.simulation.allocator import Allocator
+from memfit.simulation.allocator import Allocator, rounded
 from memfit.simulation.graph import Kind, StepGraph
-from memfit.simulation.holdings import Holdings, at_peak
+from memfit.simulation.holdings import Holdings, owner_of
 from memfit.simulation.memory import INPUT, Event
 
 SMALL = 1 << 10  # requests below it are counted, but not laid out
@@ -20,31 +21,67 @@ class Replayed:
 
 
 class Recording:
-    """Allocations in their order, each with the way to its size at any batch."""
+    """Allocations in their order, each with the way to its size at any batch.
+
+    An action is the number of an allocation and the key to its size, or the inverted key where it is given back.
+    """
 
     def __init__(self, graph: StepGraph, batch: int, events: list[Event]) -> None:
         self.graph, self.batch = graph, batch
         self.keys: dict[tuple[int, int, int], int] = {}
         self.actions: list[tuple[int, int]] = []
-        live: dict[int, int] = {}
+        live: dict[int, tuple[int, int]] = {}
         for event in events:
             if event.bytes < 0:
-                self.actions.append((live.pop(event.address), -1))
+                number, key = live.pop(event.address)
+                self.actions.append((number, ~key))
             else:
                 key = self.keys.setdefault((event.label, event.part, event.bytes), len(self.keys))
-                live[event.address] = len(self.actions)
+                live[event.address] = len(self.actions), key
                 self.actions.append((len(self.actions), key))
 
     def at(self, batch: int) -> Replayed:
-        events = self._events(batch)
-        peak, requested = _laid_out(events)
-        return Replayed(peak, requested, at_peak(self.graph, events))
-
-    def _events(self, batch: int) -> list[Event]:
-        """The recorded events with the sizes of another batch; an allocation's number stands for its address."""
         temps: dict[int, list[int]] = {}
-        sized = [(self._size(label, part, size, batch, temps), label, part) for label, part, size in self.keys]
-        return [Event(number, -1, 0, 0) if key < 0 else Event(number, *sized[key]) for number, key in self.actions]
+        sizes = [self._size(label, part, size, batch, temps) for label, part, size in self.keys]
+        peak, requested, moment = self._laid_out(sizes)
+        return Replayed(peak, requested, self._held(sizes, moment))
+
+    def _laid_out(self, sizes: list[int]) -> tuple[int, int, int]:
+        """Peak of the allocator and of the requests on an empty allocator, and after which action most is held."""
+        allocator = Allocator()
+        allocator.release(allocator.allocate(1))  # the first region is a small one, whatever is left out below
+        where: dict[int, int] = {}
+        taken = [rounded(size) for size in sizes]
+        asked = highest = held = most = moment = 0
+        for place, (number, key) in enumerate(self.actions):
+            if key < 0:
+                asked -= sizes[~key]
+                held -= taken[~key]
+                if number in where:
+                    allocator.release(where.pop(number))
+                continue
+            asked += sizes[key]
+            held += taken[key]
+            highest = max(highest, asked)
+            if held > most:
+                most, moment = held, place
+            if sizes[key] >= SMALL:
+                where[number] = allocator.allocate(sizes[key])
+        return max(allocator.peak, highest), highest, moment
+
+    def _held(self, sizes: list[int], moment: int) -> Holdings:
+        live: dict[int, int] = {}
+        for number, key in self.actions[: moment + 1]:
+            if key < 0:
+                del live[number]
+            else:
+                live[number] = key
+        described = list(self.keys)
+        found: Holdings = Counter()
+        for key in live.values():
+            label, part, _ = described[key]
+            found[owner_of(self.graph, label, part)] += sizes[key]
+        return found
 
     def _size(self, label: int, part: int, size: int, batch: int, temps: dict[int, list[int]]) -> int:
         if label == INPUT:
@@ -65,24 +102,3 @@ class Recording:
             temps[label] = rule(batch) if rule else []
         wanted = temps[label]
         return wanted[-1 - part] if -1 - part < len(wanted) else 0
-
-
-def _laid_out(events: list[Event]) -> tuple[int, int]:
-    """Peak of the allocator and of the requests when the events are played on an empty allocator."""
-    allocator = Allocator()
-    allocator.release(allocator.allocate(1))  # the first region is a small one, whatever is left out below
-    where: dict[int, int] = {}
-    held: dict[int, int] = {}
-    asked = highest = 0
-    for number, size, _, _ in events:
-        if size < 0:
-            asked -= held.pop(number)
-            if number in where:
-                allocator.release(where.pop(number))
-            continue
-        held[number] = size
-        asked += size
-        highest = max(highest, asked)
-        if size >= SMALL:
-            where[number] = allocator.allocate(size)
-    return max(allocator.peak, highest), highest
