@@ -10,7 +10,7 @@ ALIGNED = 64
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> Any:
-    """An array of anything."""
+    """Uninitialised, as `np.empty` is."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.empty(size + ALIGNED, np.uint8)
     start = -memory.ctypes.data % ALIGNED
