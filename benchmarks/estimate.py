@@ -50,7 +50,17 @@ NEEDS_CASES = (
     "subclassed-64",
     "variational-256",
 )
-LARGEST_CASES = ("vgg-24", "unet-4", "stacked_lstm-64", "bert-8", "mixer-24", "mobilenet_v2-16")
+LARGEST_CASES = (
+    "vgg-24",
+    "unet-4",
+    "stacked_lstm-64",
+    "bert-8",
+    "mixer-24",
+    "mobilenet_v2-16",
+    "transposed-16",
+    "vision_transformer-8",
+    "wavenet-16",
+)
 SEARCH_CASE = "resnet50-4"
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from benchmarks.comparison import estimate
 from benchmarks.registry import Case
 from benchmarks.scores import error
-from benchmarks.truth import MIB, Truth
+from benchmarks.truth import MIB, RUNS, Truth
 
 SHARES_TOO_SMALL = (0.5, 0.75, 0.875)
 SHARES_ENOUGH = (1.125, 1.25, 2.0)
@@ -45,17 +45,19 @@ def compare_needs(case: Case) -> Needs:
 
 @dataclass(frozen=True)
 class Largest:
+    """`trained` and `more_trained` count the runs that did, of `RUNS`."""
+
     name: str
     budget: int
     batch: int
     seconds: float
-    trains: bool
+    trained: int
     more: int
-    more_trains: bool
+    more_trained: int
 
     @property
     def right(self) -> bool:
-        return self.trains and not self.more_trains
+        return self.trained > RUNS / 2 > self.more_trained
 
 
 def compare_largest(case: Case) -> Largest:
@@ -64,7 +66,5 @@ def compare_largest(case: Case) -> Largest:
     answer = estimate(case, largest_batch=budget * MIB)
     batch = answer["largest_batch"]
     more = math.ceil(batch * TOO_MUCH_MORE)
-    trains = batch > 0 and truth.trains(batch, budget)
-    return Largest(
-        case.name, budget, batch, answer["largest_batch_seconds"], trains, more, more > 0 and truth.trains(more, budget)
-    )
+    trained, more_trained = (truth.trained(size, budget) if size > 0 else 0 for size in (batch, more))
+    return Largest(case.name, budget, batch, answer["largest_batch_seconds"], trained, more, more_trained)

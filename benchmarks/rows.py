@@ -6,7 +6,7 @@ from benchmarks.comparison import Comparison, Unmeasured
 from benchmarks.limits import Largest, Needs
 from benchmarks.search import Search
 from benchmarks.table import Table, band, mib, percent
-from benchmarks.truth import MIB
+from benchmarks.truth import MIB, RUNS
 
 PEAKS = Table(
     {
@@ -77,13 +77,13 @@ def needs_line(row: Needs) -> list[str]:
 
 
 def largest_line(row: Largest) -> list[str]:
-    more = [str(row.more), yes_or_no(row.more_trains)]
-    first = [row.name, f"{row.budget} MiB", str(row.batch), yes_or_no(row.trains)]
+    more = [str(row.more), of_runs(row.more_trained)]
+    first = [row.name, f"{row.budget} MiB", str(row.batch), of_runs(row.trained)]
     return [*first, *more, f"{row.seconds:.1f} s"]
 
 
-def yes_or_no(verdict: bool) -> str:
-    return "yes" if verdict else "no"
+def of_runs(count: int) -> str:
+    return f"{count} of {RUNS}"
 
 
 def search_line(found: Search) -> str:

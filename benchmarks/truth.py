@@ -51,6 +51,13 @@ class Truth:
             f"{batch} under {limit_mib} MiB", lambda: limited(self.case, batch, limit_mib).answer is not None
         )
 
+    def trained(self, batch: int, limit_mib: int) -> int:
+        """How many of the runs train: near the limit, the order of operations decides, which differs between runs."""
+        return self.store.kept(
+            f"of {RUNS} runs, {batch} under {limit_mib} MiB",
+            lambda: sum(limited(self.case, batch, limit_mib).answer is not None for _ in range(RUNS)),
+        )
+
     @property
     def smallest_limit(self) -> tuple[int, int]:
         """Two limits in MiB, close together: the case does not train under the first, and does under the second."""

@@ -25,7 +25,7 @@ MANY_EXECUTIONS = 15000  # a long loop: one simulation takes as long as it takes
 MARGIN = 1.085
 PADDING = 1 / 3  # more, as a share of the padding, which depends on every allocation before
 CLIMB = (15, 10, 5, 2)  # percent
-SAFE = 0.96  # of a budget, so that the largest batch trains in every order that a real run may take
+SAFE = 0.92  # of a budget: a real run takes other orders than the simulated ones, and the allocator fragments
 UNKNOWN = 0.05  # more where sizes could not be inferred
 CONFIDENCE = "no real peak of the benchmark was above this bound"
 
