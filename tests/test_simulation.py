@@ -119,6 +119,17 @@ def test_a_limit_below_the_need_is_out_of_memory():
         simulate(graph, batch=8, limit=need // 2)
 
 
+def test_an_operation_waits_for_memory_that_a_thread_is_about_to_give_back():
+    large, smaller, tiny = Size(16.0 * MIB), Size(12.0 * MIB), Size(1024.0)
+    nodes = [
+        Node("input", "_Arg", Kind.ARGUMENT, [], [], [tiny], expensive=False, variable=0),
+        Node("makes", "Op", Kind.COMPUTE, [(0, 0)], [], [large, tiny]),
+        Node("frees_the_large_one", "Op", Kind.COMPUTE, [(1, 0)], [], [tiny]),
+        Node("needs_its_place", "Op", Kind.COMPUTE, [(1, 1)], [], [smaller]),
+    ]
+    simulate(StepGraph(nodes, [], [tiny]), batch=1, limit=24 * MIB)
+
+
 def test_only_what_could_not_be_inferred_widens_the_bound():
     plain, told, uncertain = (chain((), ()) for _ in range(3))
     told.notes.append("input 'x' is float64")

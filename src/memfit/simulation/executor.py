@@ -45,12 +45,13 @@ class Step:
         self.frames: dict[tuple[Any, ...], Frame] = {}
         self.executed = 0
         self.blocked: list[tuple[int, Any]] = []
+        self.too_full = 0  # bytes in use when an operation last found no room
 
     def run(self) -> None:
         for root in self.plan.roots:  # the caller's thread hands them to either worker
             self.chance.choice(self.workers).queue.append((root, self.top, False))
         self._wake()
-        while self._advance():
+        while self._advance() or self._try_again():
             pass
         if self.blocked:
             raise OutOfMemory
@@ -79,6 +80,13 @@ class Step:
         for worker in running:
             worker.left -= (when - self.now) / slowdown
         self.now = when
+
+    def _try_again(self) -> bool:
+        """Nothing runs: operations that wait for memory get another chance if some was given back meanwhile."""
+        given_back = bool(self.blocked) and self.memory.allocator.in_use < self.too_full
+        if given_back:
+            self._retry()
+        return given_back
 
     def _retry(self) -> None:
         waiting, self.blocked = self.blocked, []
@@ -121,10 +129,9 @@ class Step:
                 return
             try:
                 seconds, state = self._begin(task)
-            except OutOfMemory:
-                if all(other.running is None for other in self.workers):
-                    raise
-                self.blocked.append((index, task))  # TensorFlow waits for memory to be given back, and tries again
+            except OutOfMemory:  # TensorFlow waits for memory to be given back, and tries again
+                self.blocked.append((index, task))
+                self.too_full = self.memory.allocator.in_use
                 return
             if seconds > 0:
                 worker.left, worker.running = seconds, state
