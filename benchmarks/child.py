@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import others
-from benchmarks.models import CASES
+from benchmarks.cases import CASES
 from benchmarks.registry import Case, Spec, mapped
 from benchmarks.resident import growth
 

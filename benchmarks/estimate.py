@@ -13,9 +13,9 @@ from subprocess import TimeoutExpired
 from typing import Any
 
 from benchmarks import summary
+from benchmarks.cases import CASES, is_held_out
 from benchmarks.comparison import Comparison, compare
 from benchmarks.limits import compare_largest, compare_needs
-from benchmarks.models import CASES
 from benchmarks.processes import JobFailed
 from benchmarks.registry import Case
 from benchmarks.rows import (
@@ -124,14 +124,26 @@ def tensorflow_version() -> str:
 
 
 def peaks(report: Report, cases: dict[str, Case]) -> Iterator[summary.Claim]:
-    report.section("Peaks", PEAKS)
+    fresh = [case for case in cases.values() if is_held_out(case)]
+    seen = [case for case in cases.values() if not is_held_out(case)]
+    rows = compared(report, "Peaks", seen)
+    fresh_rows = compared(report, "Peaks of models that nothing was fitted to", fresh)
+    report.add(*silent_tools(rows + fresh_rows))
+    yield from summary.of_accuracy(rows)
+    yield from summary.of_accuracy(fresh_rows, "held out: ")
+    yield from summary.of_costs(rows + fresh_rows)
+    yield from summary.of_other_tools(rows + fresh_rows)
+
+
+def compared(report: Report, title: str, cases: list[Case]) -> list[Comparison]:
     rows = []
-    for case in cases.values():
+    if cases:
+        report.section(title, PEAKS)
+    for case in cases:
         row = compare(case)
         report.add(peak_line(row))
         rows += [row] if isinstance(row, Comparison) else []
-    report.add(*silent_tools(rows))
-    yield from summary.of_comparisons(rows)
+    return rows
 
 
 def needs(report: Report, cases: dict[str, Case]) -> Iterator[summary.Claim]:

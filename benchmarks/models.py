@@ -11,9 +11,7 @@ import keras
 from keras import layers, ops
 
 from benchmarks.optimizers import accumulating, averaging, clipping, loss_scaling, momentum, weight_decaying
-from benchmarks.registry import CASES, architecture, floats, variant, whole
-
-__all__ = ["CASES"]
+from benchmarks.registry import architecture, floats, variant, whole
 
 CLASSES = "sparse_categorical_crossentropy"
 LOGITS = keras.losses.SparseCategoricalCrossentropy

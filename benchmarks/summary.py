@@ -49,22 +49,27 @@ def number(value: float) -> str:
     return f"{value:.0f}"
 
 
-def of_comparisons(rows: list[Comparison]) -> Iterator[Claim]:
-    done = [row for row in rows if not row.failure]
+def of_accuracy(rows: list[Comparison], which: str = "") -> Iterator[Claim]:
+    if not rows:
+        return
+    done = answered(rows)
     for what, errors, typical, worst in (
         ("peak", [abs(row.peak_error) for row in rows], 0.02, 0.10),
         ("requested", [abs(row.requested_error) for row in rows], 0.01, 0.05),
     ):
-        yield Claim(f"{what}: median error", median(errors), typical)
-        yield Claim(f"{what}: 95th percentile of the error", percentile(errors, 0.95), worst)
-    yield Claim("cases without an estimate", len(rows) - len(done), 0, number)
-    yield Claim("cases with a real peak above upper", share_of(row.bound_ratio < 1 for row in rows), 0.01)
-    yield Claim("upper / highest real peak, median", median(row.bound_ratio for row in done), 1.15, times)
-    yield from of_costs(done)
-    yield from of_other_tools(done)
+        yield Claim(f"{which}{what}: median error", median(errors), typical)
+        yield Claim(f"{which}{what}: 95th percentile of the error", percentile(errors, 0.95), worst)
+    yield Claim(f"{which}cases without an estimate", len(rows) - len(done), 0, number)
+    yield Claim(f"{which}cases with a real peak above upper", share_of(row.bound_ratio < 1 for row in rows), 0.01)
+    yield Claim(f"{which}upper / highest real peak, median", median(row.bound_ratio for row in done), 1.15, times)
 
 
-def of_costs(done: list[Comparison]) -> Iterator[Claim]:
+def answered(rows: list[Comparison]) -> list[Comparison]:
+    return [row for row in rows if not row.failure]
+
+
+def of_costs(rows: list[Comparison]) -> Iterator[Claim]:
+    done = answered(rows)
     yield Claim("time / Keras's own trace, median", median(row.time_ratio for row in done), 1.5, times)
     yield Claim(
         "time / Keras's own trace, 95th percentile", percentile([r.time_ratio for r in done], 0.95), None, times
@@ -74,7 +79,8 @@ def of_costs(done: list[Comparison]) -> Iterator[Claim]:
     yield Claim("the same for Keras's own trace, median", median(own), None)
 
 
-def of_other_tools(done: list[Comparison]) -> Iterator[Claim]:
+def of_other_tools(rows: list[Comparison]) -> Iterator[Claim]:
+    done = answered(rows)
     for what, tool in (("the web's formula", "formula"), ("model-profiler", "profiler")):
         errors = [abs(e) for row in done if (e := row.error_of(tool, row.peaks)) is not None]
         yield Claim(f"{what}: answers", len(errors), None, number)

@@ -10,7 +10,7 @@ import statistics
 import sys
 from collections.abc import Callable, Iterable
 
-from benchmarks.models import CASES
+from benchmarks.cases import CASES
 from benchmarks.processes import JobFailed, Outcome, run_job
 from benchmarks.registry import Case
 from benchmarks.store import Store

@@ -38,7 +38,7 @@ class Step:
         self.memory = operations.memory
         self.wakes: list[tuple[float, int]] = []
         self.now = 0.0
-        self.workers = [Worker() for _ in range(plan.threads)]
+        self.workers = [Worker() for _ in range(plan.graph.threads)]
         self.root = Frame("", None, None, 1)
         self.top = Iteration(self.root, 0, dict(enumerate(plan.initial)))
         self.root.iterations[0] = self.top

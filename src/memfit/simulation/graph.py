@@ -102,3 +102,4 @@ class StepGraph:
     inputs: list[Size]
     notes: list[str] = field(default_factory=list)
     uncertain: bool = False  # some sizes could not be inferred
+    threads: int = 2  # on which operations run side by side

@@ -15,9 +15,9 @@ HANDED_ON = (Kind.READ, Kind.ASSIGN, Kind.ALIAS, Kind.NOTHING)
 class Plan:
     """The graph at one batch size, as flat lists."""
 
-    def __init__(self, graph: StepGraph, batch: int, threads: int = 2):
+    def __init__(self, graph: StepGraph, batch: int):
         nodes = graph.nodes
-        self.graph, self.nodes, self.batch, self.threads = graph, nodes, batch, threads
+        self.graph, self.nodes, self.batch = graph, nodes, batch
         self.sizes = [[s.at(batch) for s in n.outputs] for n in nodes]
         self.folded = folded(nodes, self.sizes)
         self.kinds = [Kind.CONSTANT if k in self.folded else n.kind for k, n in enumerate(nodes)]

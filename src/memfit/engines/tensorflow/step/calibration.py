@@ -64,7 +64,7 @@ def _file() -> Path:
     import tensorflow as tf
 
     instructions = machine.processor() + os.environ.get("ONEDNN_MAX_CPU_ISA", "")
-    parts = [platform.machine(), instructions, machine.threads(), machine.l3(), machine.onednn(), tf.__version__]
+    parts = [platform.machine(), instructions, machine.kernel_threads(), machine.l3(), machine.onednn(), tf.__version__]
     signature = hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "memfit" / f"calibration-{signature}.json"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from memfit.engines.tensorflow.step import kernels, onednn
+from memfit.engines.tensorflow.step import kernels, layout, machine, onednn
 from memfit.engines.tensorflow.step.completion import Shapes, base, split
 from memfit.engines.tensorflow.step.shapes import HANDLES, Shape, argument_size
 from memfit.engines.tensorflow.step.speeds import speed
@@ -58,7 +58,7 @@ class _Converter:
         self, traced: Traced, variables: list[Variable], index_of: dict[str, int], owner: Callable[[str], Owner]
     ) -> None:
         self.traced, self.variables, self.owner = traced, variables, owner
-        self.order = construction_order(traced.nodes)
+        self.order = construction_order(layout.rewrite(construction_order(traced.nodes), traced.shapes))
         self.position = {n.name: k for k, n in enumerate(self.order)}
         self.inputs = {name: k for k, name in enumerate(traced.arguments)}
         self.shapes = Shapes(traced, self.order, variables, index_of)
@@ -70,7 +70,14 @@ class _Converter:
         mark_foldable(nodes)
         self.pair_pools(nodes)
         sizes = [argument_size(t, self.traced.stand_in) for t in self.traced.arguments.values()]
-        return StepGraph(nodes, self.variables, sizes, self.notes + self.wide_notes(), uncertain=bool(self.notes))
+        return StepGraph(
+            nodes,
+            self.variables,
+            sizes,
+            notes=self.notes + self.wide_notes(),
+            uncertain=bool(self.notes),
+            threads=machine.operation_threads(),
+        )
 
     def pair_pools(self, nodes: list[Node]) -> None:
         """oneDNN's max-pooling remembers for each output where the maximum was, until its gradient has run."""

@@ -18,10 +18,11 @@ OPERATIONS = FORWARD | TO_INPUT | TO_FILTER | DEPTHWISE | DEPTHWISE_TO_FILTER | 
 
 
 def runs(op: str, outputs: list[Shape]) -> bool:
-    return op in OPERATIONS and machine.onednn() and _served(outputs[0].dtype)
+    return op in OPERATIONS and machine.onednn() and serves(outputs[0].dtype)
 
 
-def _served(dtype: int) -> bool:
+def serves(dtype: int) -> bool:
+    """Whether oneDNN has kernels for this type on this processor."""
     if dtype == tf.bfloat16.as_datatype_enum:
         return machine.has("avx512f") or machine.has("avx_ne_convert")
     if dtype == tf.float16.as_datatype_enum:

@@ -24,10 +24,15 @@ def work(call: Call) -> tuple[Size, Size]:
         volume = math.prod(filters.dims[:-1])
         return scaled(image, 2.0 * volume), scaled(image, volume * image.width / filters.dims[-1])
     if op in ("MatMul", "_FusedMatMul", "BatchMatMulV2", "BatchMatMul", "BatchMatMulV3"):
-        return operations((*call.outputs[0].dims, inner_size(call)), call.outputs[0]), Size(0.0)
+        return operations((*call.outputs[0].dims, inner_size(call)), call.outputs[0]), turned(call)
     if op == "Einsum":
         return operations(einsum.multiplications(equation(call), call.inputs), call.outputs[0]), Size(0.0)
     return Size(0.0), Size(0.0)
+
+
+def turned(call: Call) -> Size:
+    """The right-hand matrix, where the kernel has to unfold it because it comes transposed."""
+    return call.inputs[1].size() if "transpose_b" in call.node.attr and call.node.attr["transpose_b"].b else Size(0.0)
 
 
 def operations(dims: tuple[int, ...], shape: Shape) -> Size:

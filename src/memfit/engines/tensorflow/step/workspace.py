@@ -69,7 +69,7 @@ def conv_input(call: Call) -> Callable[[int], list[int]] | None:
     unit = positions * channels + taps * channels + positions * taps
 
     def size(batch: int) -> list[int]:
-        alone = call.inputs[2].at(batch)[0] == 1 or unit // machine.threads() >= (256 << 10) // width
+        alone = call.inputs[2].at(batch)[0] == 1 or unit // machine.kernel_threads() >= (256 << 10) // width
         shard = 1 if alone else -(-(CONV_TARGET // width) // unit)
         return [shard * positions * taps * width]
 
@@ -181,7 +181,7 @@ def scratchpad(call: Call) -> Callable[[int], list[int]] | None:
     TensorFlow for. Gradients ask oneDNN itself, out of the allocator's sight."""
     pages = -(-math.prod(call.inputs[1].dims[:-2]) * BLOCK // PAGE)
     listed = -(-pages * PAGE // BLOCK) * BLOCK
-    return lambda batch: [machine.threads() * listed + PAGE]
+    return lambda batch: [machine.kernel_threads() * listed + PAGE]
 
 
 def einsum_copies(call: Call) -> Callable[[int], list[int]] | None:

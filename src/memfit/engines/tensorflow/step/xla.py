@@ -7,7 +7,7 @@ together; what the assignment saves or adds over that, it does at every batch.
 from __future__ import annotations
 
 import math
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,9 @@ from memfit.engines.tensorflow.step.trace import StandIn
 from memfit.engines.tensorflow.unallocated import back_with_untouched_pages
 from memfit.simulation.graph import Kind, Node, Size, StepGraph, Variable
 
-WIDTHS = {"pred": 1, "s8": 1, "u8": 1, "s16": 2, "u16": 2, "f16": 2, "bf16": 2, "s32": 4, "u32": 4, "f32": 4}
-WIDTHS |= {"s64": 8, "u64": 8, "f64": 8, "c64": 8, "c128": 16}
-INSTRUCTION = re.compile(r"^\s+(ROOT )?%([\w.\-]+) = (.*?) ([\w\-]+)\((.*)$")
-ARRAY = re.compile(r"(\w+)\[([\d,]*)\]")
-NAME = re.compile(r"%([\w.\-]+)")
+WIDTHS = {"PRED": 1, "S8": 1, "U8": 1, "S16": 2, "U16": 2, "F16": 2, "BF16": 2, "S64": 8, "U64": 8, "F64": 8}
+WIDTHS |= {"C64": 8, "C128": 16}
+USUAL_WIDTH = 4
 NO_BUFFER = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
 IN_PLACE = frozenset(
     {"fusion", "add", "multiply", "subtract", "select", "maximum", "dynamic-update-slice", "while", "scatter"}
@@ -29,10 +27,10 @@ OWNER = ("workspace", "(compiled)")
 
 @dataclass(frozen=True)
 class Instruction:
-    name: str
+    name: int
     opcode: str
     arrays: list[tuple[int, tuple[int, ...]]]
-    operands: list[str]
+    operands: list[int]
     root: bool
 
     def bytes(self, stand_in: StandIn, batch: int) -> int:
@@ -47,9 +45,10 @@ def step_graph(
 ) -> StepGraph:
     """The whole step as one operation; slots that start as one buffer part before it runs."""
     back_with_untouched_pages(model_variables)
-    program = entry(str(_compiled(concrete, "optimized_hlo")))
+    compiled = _compiled(concrete)
+    program = entry(compiled.hlo_module)
     scheduled = max(live_together(program, stand_in, stand_in.batch), 1)
-    correction = assigned_bytes(_compiled(concrete, "optimized_hlo_proto_serialized")) / scheduled
+    correction = assigned_bytes(compiled) / scheduled
     updates = [_update(k, v) for k, v in enumerate(variables) if v.kind == "optimizer"]
     arguments = [_argument(k, size) for k, size in enumerate(inputs)]
     taken = [(len(updates) + k, 0) for k in range(len(arguments))]
@@ -58,43 +57,35 @@ def step_graph(
     return StepGraph([*updates, *arguments, whole], variables, inputs)
 
 
-def assigned_bytes(serialized: bytes) -> int:
+def assigned_bytes(compiled: Any) -> int:
     """The bytes that XLA's buffer assignment sets aside for temporaries."""
-    from tensorflow.compiler.xla.service import hlo_pb2
-
-    proto = hlo_pb2.HloProto()
-    proto.ParseFromString(serialized)
     return sum(
         a.size
-        for a in proto.buffer_assignment.buffer_allocations
+        for a in compiled.buffer_assignment.buffer_allocations
         if not (a.is_entry_computation_parameter or a.maybe_live_out or a.is_constant or a.is_thread_local)
     )
 
 
-def entry(text: str) -> list[Instruction]:
-    found, inside = [], False
-    for line in text.splitlines():
-        inside = inside or line.startswith("ENTRY")
-        if inside and line.startswith("}"):
-            break
-        match = INSTRUCTION.match(line) if inside else None
-        if match:
-            found.append(_instruction(match))
-    return found
+def entry(module: Any) -> list[Instruction]:
+    """The instructions of the program's main computation, in the order in which they run."""
+    (main,) = (c for c in module.computations if c.id == module.entry_computation_id)
+    found = {i.id: i for i in main.instructions}
+    order = module.schedule.sequences[main.id].instruction_ids or list(found)
+    return [_instruction(found[k], root=k == main.root_id) for k in order]
 
 
 def live_together(program: list[Instruction], stand_in: StandIn, batch: int) -> int:
     """The largest sum of values that are live at once in the program's order, its results apart."""
     source = {i.name: i.operands[0] for i in program if i.opcode in ("get-tuple-element", "bitcast") and i.operands}
 
-    def owner(name: str) -> str:
+    def owner(name: int) -> int:
         while name in source:
             name = source[name]
         return name
 
     results = {owner(o) for i in program if i.root for o in i.operands}
     last = {owner(o): k for k, i in enumerate(program) for o in i.operands}
-    live: dict[str, int] = {}
+    live: dict[int, int] = {}
     highest = 0
     for k, step in enumerate(program):
         dying = [o for o in {owner(o) for o in step.operands} if last.get(o) == k and o in live]
@@ -110,16 +101,26 @@ def live_together(program: list[Instruction], stand_in: StandIn, batch: int) -> 
     return highest
 
 
-def _compiled(concrete: Any, stage: str) -> Any:
+def _compiled(concrete: Any) -> Any:
+    from tensorflow.compiler.xla.service import hlo_pb2
     from tensorflow.python.eager.polymorphic_function import compiler_ir
 
-    return compiler_ir.from_concrete_function(concrete)(stage=stage, platform_name="CPU")
+    ask = compiler_ir.from_concrete_function(concrete)
+    return hlo_pb2.HloProto.FromString(ask(stage="optimized_hlo_proto_serialized", platform_name="CPU"))
 
 
-def _instruction(match: re.Match[str]) -> Instruction:
-    root, name, shape, opcode, rest = match.groups()
-    arrays = [(WIDTHS.get(t, 4), tuple(int(d) for d in dims.split(",") if d)) for t, dims in ARRAY.findall(shape)]
-    return Instruction(name, opcode, arrays, NAME.findall(rest.split("), ")[0]), bool(root))
+def _instruction(source: Any, *, root: bool) -> Instruction:
+    return Instruction(source.id, source.opcode, list(_arrays(source.shape)), list(source.operand_ids), root)
+
+
+def _arrays(shape: Any) -> Iterator[tuple[int, tuple[int, ...]]]:
+    from tensorflow.compiler.xla import xla_data_pb2
+
+    for part in shape.tuple_shapes:
+        yield from _arrays(part)
+    name = xla_data_pb2.PrimitiveType.Name(shape.element_type)
+    if name not in ("TUPLE", "TOKEN"):
+        yield WIDTHS.get(name, USUAL_WIDTH), tuple(shape.dimensions)
 
 
 def _update(index: int, variable: Variable) -> Node:

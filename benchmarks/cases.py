@@ -1,0 +1,12 @@
+"""All cases by name: those that the estimate was made with, and those that it had never seen."""
+
+from __future__ import annotations
+
+from benchmarks import held_out, models  # noqa: F401  each registers its cases
+from benchmarks.registry import CASES, Case
+
+__all__ = ["CASES", "is_held_out"]
+
+
+def is_held_out(case: Case) -> bool:
+    return case.architecture.__module__ == held_out.__name__
