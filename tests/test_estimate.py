@@ -190,3 +190,33 @@ def test_marks_in_names_leave_the_graph_that_runs_as_it_is():
     """Grappler orders operands by name: a mark that sorts elsewhere makes another graph, with another peak."""
     ran = subprocess.run([sys.executable, "tests/graphs.py"], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["True", "True"]
+
+
+def test_gradients_that_onednn_merges_are_one_operation(monkeypatch):
+    monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", "1")
+    monkeypatch.setenv("TF_NUM_INTEROP_THREADS", "3")
+    command = [sys.executable, "tests/gradients.py"]
+    answers = [
+        subprocess.run([*command, which], capture_output=True, text=True, check=True).stdout.split("\n")
+        for which in ("ran", "foreseen")
+    ]
+    threads, *foreseen = answers[1]
+    assert threads == "threads 3"
+    assert foreseen == answers[0]
+    assert not any("/biased" in name and name.endswith("BiasAddGrad") for name in foreseen)
+
+
+def test_a_model_made_for_one_batch_size_is_estimated_for_that_one(memfit, builder):
+    target = builder(
+        "inputs = keras.Input(batch_shape=(24, 30, 16))\n"
+        "x = layers.LSTM(64, stateful=True)(inputs)\n"
+        "model = keras.Model(inputs, layers.Dense(1)(x))\n"
+        "model.compile('adam', 'mse')\n"
+        "return model"
+    )
+    answer, code = estimated(memfit, target, "--batch", "32", "--budget", "1GiB")
+    assert code == 0
+    assert answer["batch_size"] == answer["largest_batch"] == 24
+    assert "the step works only with a batch of 24: this is the estimate for it" in answer["notes"]
+    measured = json.loads(memfit("measure", target, "--batch", "24", "--format", "json").stdout)
+    assert answer["peak_bytes"] == pytest.approx(measured["peak_bytes"], rel=0.35)

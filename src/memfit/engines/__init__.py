@@ -159,6 +159,7 @@ class Engine(Protocol):
         owned: Callable[[], Iterable[Owned]],
         names: Callable[[Any], str | None],
         step: Callable[[Any], Any],
+        only: int | None = None,
     ) -> TracedStep: ...
 
 

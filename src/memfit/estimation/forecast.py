@@ -47,6 +47,7 @@ class Forecast:
 
     graph_for: Callable[[int], StepGraph]
     doubt: float = 1.0
+    only: int | None = None  # the single batch size that the step works with
     _figures: dict[int, Figures] = field(default_factory=dict)
     _recordings: list[Recording] = field(default_factory=list)
     _fitting: dict[tuple[int, int, int], bool] = field(default_factory=dict)
@@ -96,6 +97,8 @@ class Forecast:
 
         What a batch needs jumps with how its tensors fit into chunks: a larger batch may fit where a smaller does not.
         """
+        if self.only is not None:
+            return self.only if self.fits(self.only, budget) else 0
         limit = round(budget * share)
         if limit not in self._largest:
             self._largest[limit] = self._search(limit, budget) if budget > 0 else 0

@@ -31,7 +31,7 @@ class Estimate(Footprint):
         return self.forecast.needs(self.batch_size)
 
     def at(self, batch_size: int) -> Estimate:
-        """The estimate for another batch size, from the same trace."""
+        """The estimate for another batch size, from the same trace. (For the only one, where the step has just one.)"""
         return from_forecast(
             self.forecast,
             check_batch_size(batch_size),
@@ -76,6 +76,7 @@ def from_forecast(
     notes: list[str],
     budget: int | None,
 ) -> Estimate:
+    batch_size = forecast.only or batch_size
     outcome = forecast.at(batch_size)
     return Estimate(
         batch_size=batch_size,

@@ -11,7 +11,7 @@ from memfit.errors import BadInput
 from memfit.estimation.forecast import Forecast
 from memfit.estimation.job import EstimateJob, Rendered
 from memfit.estimation.result import Estimate, from_forecast
-from memfit.models.batch import Batch, batches, check_batch_size, portable, require_trainable
+from memfit.models.batch import Batch, batches, check_batch_size, fixed_batch, portable, require_trainable
 from memfit.models.carry import pack, unpack
 from memfit.models.names import LayerNames, owned_variables
 from memfit.models.target import Target
@@ -64,10 +64,10 @@ def estimate_built(
     `method` is the step to foresee: training's, or `test_step` for evaluation.
     """
     tries = [batch.specs() for batch in batches(model, x, y)]
-    step = _trace(model, tries, method)
-    notes = [*step.graph_for(0).notes, *_doubts(model)]
+    step, only = _trace(model, tries, method, batch_size)
+    notes = [*_limits(only), *step.graph_for(0).notes, *_doubts(model)]
     return from_forecast(
-        Forecast(step.graph_for, doubt=_doubt(model)),
+        Forecast(step.graph_for, doubt=_doubt(model), only=only),
         batch_size,
         model_name=model.name,
         output_shapes=step.output_shapes,
@@ -112,20 +112,25 @@ def calibrate(on_progress: Callable[[str], None] | None = None) -> None:
     device.run_in_child("memfit.estimation.job:calibrate", None, on_progress=on_progress)
 
 
-def _trace(model: Any, tries: list[Batch], method: str) -> engines.TracedStep:
+def _trace(model: Any, tries: list[Batch], method: str, batch_size: int) -> tuple[engines.TracedStep, int | None]:
+    """The step, and the only batch size that it works with where it does not work with every one."""
     names = LayerNames(model)
-    *earlier, last = tries
-    for batch in earlier:
+    single = fixed_batch(model) or batch_size
+    attempts = [(batch, only) for only in (None, single) for batch in tries]
+    errors = []
+    for batch, only in attempts:
         try:
-            return _trace_one(model, batch, names, method)
-        except Exception:  # nothing says what a custom step takes as `y`: the last try tells what is wrong
-            continue
-    try:
-        return _trace_one(model, last, names, method)
-    except BadInput:
-        raise
-    except Exception as error:
-        raise BadInput(f"the model's training step cannot be traced: {_reason(error, names)}") from error
+            return _trace_one(model, batch, names, method, only), only
+        except BadInput:
+            raise
+        except Exception as error:  # nothing says what a custom step takes as `y`
+            errors.append(error)
+    told = errors[len(tries) - 1]
+    raise BadInput(f"the model's training step cannot be traced: {_reason(told, names)}") from told
+
+
+def _limits(only: int | None) -> list[str]:
+    return [] if only is None else [f"the step works only with a batch of {only}: this is the estimate for it"]
 
 
 def _doubts(model: Any) -> list[str]:
@@ -138,9 +143,10 @@ def _doubt(model: Any) -> float:
     return calibrated * (EAGER_DOUBT if model.run_eagerly else 1.0)
 
 
-def _trace_one(model: Any, batch: Batch, names: LayerNames, method: str) -> engines.TracedStep:
+def _trace_one(model: Any, batch: Batch, names: LayerNames, method: str, only: int | None) -> engines.TracedStep:
     data = batch.x if batch.y is None else (batch.x, batch.y)
-    return engines.current().trace_step(model, data, lambda: owned_variables(model), names, getattr(model, method))
+    step = getattr(model, method)
+    return engines.current().trace_step(model, data, lambda: owned_variables(model), names, step, only)
 
 
 def _reason(error: BaseException, names: LayerNames) -> str:

@@ -63,6 +63,12 @@ def batches(model: Any, x: Any, y: Any) -> list[Batch]:
     return [Batch(x, guess) for guess in guess_targets(model, specs)]
 
 
+def fixed_batch(model: Any) -> int | None:
+    """The batch size that the model's inputs were declared with, if any."""
+    declared = {tensor.shape[0] for tensor in getattr(model, "inputs", None) or ()} - {None}
+    return min(declared, default=None)
+
+
 def _portable_leaf(leaf: Any, batch_size: int) -> Any:
     if leaf is None or isinstance(leaf, Spec):
         return leaf

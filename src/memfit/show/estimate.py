@@ -76,6 +76,8 @@ def largest(estimate: Estimate) -> list[str]:
 
 def peaks(estimate: Estimate) -> list[tuple[int, int]]:
     """(batch size, peak) around the estimate's own batch size, each double the one before."""
+    if estimate.forecast.only is not None:
+        return [(estimate.batch_size, estimate.peak)]
     first = max(estimate.batch_size >> 2, 1)
     return [(size, estimate.forecast.at(size).peak) for size in (first << step for step in range(_STEPS))]
 

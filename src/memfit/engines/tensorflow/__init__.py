@@ -49,11 +49,16 @@ __all__ = [
 
 
 def trace_step(
-    model: Any, data: Any, owned: Callable[[], Iterable[Owned]], names: LayerNames, step: Callable[[Any], Any]
+    model: Any,
+    data: Any,
+    owned: Callable[[], Iterable[Owned]],
+    names: LayerNames,
+    step: Callable[[Any], Any],
+    only: int | None = None,
 ) -> TracedStep:
     from memfit.engines.tensorflow.step import traced  # imports TensorFlow
 
-    return traced.trace_step(model, data, owned, names, step)
+    return traced.trace_step(model, data, owned, names, step, only)
 
 
 @contextmanager

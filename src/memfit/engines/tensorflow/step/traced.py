@@ -72,11 +72,19 @@ class TracedStep:
 
 
 def trace_step(
-    model: Any, data: Any, owned: Callable[[], Iterable[Owned]], names: LayerNames, step: Callable[[Any], Any]
+    model: Any,
+    data: Any,
+    owned: Callable[[], Iterable[Owned]],
+    names: LayerNames,
+    step: Callable[[Any], Any],
+    only: int | None = None,
 ) -> TracedStep:
-    """Trace a step of the model's on `data` (specs). Its optimizer's variables come to be, but take no memory."""
+    """Trace a step of the model's on `data` (specs). Its optimizer's variables come to be, but take no memory.
+
+    A step that works with a single batch size is traced at that one, `only`.
+    """
     specs = tf.nest.map_structure(lambda spec: tf.TensorSpec(spec.shape, spec.dtype), data)
-    stand_in = trace.stand_in_for(model, specs)
+    stand_in = trace.StandIn(prime=1, fixed=only) if only else trace.stand_in_for(model, specs)
     with markers.marking(taken_off=True), unallocated(), warnings.catch_warnings(action="ignore"):
         concrete = trace.trace(model, specs, stand_in, step)
     shapes = {name: _shape_text(shape, stand_in) for name, shape in markers.output_shapes(names).items()}

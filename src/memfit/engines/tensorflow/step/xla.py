@@ -7,8 +7,9 @@ together; what the assignment saves or adds over that, it does at every batch.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memfit.engines.tensorflow.step.trace import StandIn
@@ -43,7 +44,7 @@ class Instruction:
 def step_graph(
     concrete: Any, stand_in: StandIn, inputs: list[Size], variables: list[Variable], model_variables: list[Any]
 ) -> StepGraph:
-    """The whole step as one operation; slots that start as one buffer part before it runs."""
+    """The whole step as one operation; slots that start as one buffer part in its first run, which still reads it."""
     back_with_untouched_pages(model_variables)
     compiled = _compiled(concrete)
     program = entry(compiled.hlo_module)
@@ -54,7 +55,14 @@ def step_graph(
     taken = [(len(updates) + k, 0) for k in range(len(arguments))]
     whole = Node("xla", "XlaRun", Kind.COMPUTE, taken, list(range(len(updates))), [], OWNER)
     whole.temps = lambda batch: [round(live_together(program, stand_in, batch) * correction)]
-    return StepGraph([*updates, *arguments, whole], variables, inputs)
+    return StepGraph([*updates, *arguments, whole], variables + _common_starts(variables), inputs)
+
+
+def _common_starts(variables: list[Variable]) -> list[Variable]:
+    """The initial value that several slots share."""
+    slots = {v.shared: v for v in reversed(variables) if v.shared}
+    shares = Counter(v.shared for v in variables)
+    return [replace(slot, name=f"start of {slot.name}") for key, slot in slots.items() if shares[key] > 1]
 
 
 def assigned_bytes(compiled: Any) -> int:
