@@ -208,8 +208,8 @@ def test_gradients_that_onednn_merges_are_one_operation(monkeypatch):
 
 def test_a_model_made_for_one_batch_size_is_estimated_for_that_one(memfit, builder):
     target = builder(
-        "inputs = keras.Input(batch_shape=(24, 30, 16))\n"
-        "x = layers.LSTM(64, stateful=True)(inputs)\n"
+        "inputs = keras.Input(batch_shape=(24, 60, 64))\n"
+        "x = layers.LSTM(512, stateful=True)(inputs)\n"
         "model = keras.Model(inputs, layers.Dense(1)(x))\n"
         "model.compile('adam', 'mse')\n"
         "return model"
