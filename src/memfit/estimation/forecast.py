@@ -19,10 +19,10 @@ from memfit.simulation.simulate import Outcome, simulate
 
 SEEDS = 5
 TRIED = 3  # of these orders, to see whether a batch fits
-EXPLORED = 9  # further orders, with less regular timing, that only the bound looks at
+EXPLORED = 20  # further orders, with less regular timing, that only the bound looks at
 FEW_EXECUTIONS = 3200
 MANY_EXECUTIONS = 15000  # a long loop: one simulation takes as long as it takes
-MARGIN = 1.085
+MARGIN = 1.09
 PADDING = 1 / 3  # more, as a share of the padding, which depends on every allocation before
 CLIMB = (15, 10, 5, 2)  # percent
 SAFE = 0.92  # of a budget: a real run takes other orders than the simulated ones, and the allocator fragments
@@ -41,6 +41,14 @@ class Figures:
     by_layer: list[tuple[str, int]]
 
 
+@dataclass(frozen=True)
+class Known:
+    """The order of a batch that was simulated, and how far above its peak the bound lies."""
+
+    recording: Recording
+    spread: float
+
+
 @dataclass
 class Forecast:
     """`graph_for` gives the graph that the engine runs for a batch; `doubt` widens the bound."""
@@ -49,7 +57,7 @@ class Forecast:
     doubt: float = 1.0
     only: int | None = None  # the single batch size that the step works with
     _figures: dict[int, Figures] = field(default_factory=dict)
-    _recordings: list[Recording] = field(default_factory=list)
+    _known: list[Known] = field(default_factory=list)
     _fitting: dict[tuple[int, int, int], bool] = field(default_factory=dict)
     _largest: dict[int, int] = field(default_factory=dict)
     _orders: int = TRIED  # tried for the largest batch; of a step with long loops one takes long enough
@@ -59,8 +67,8 @@ class Forecast:
     def at(self, batch: int) -> Figures:
         """Simulated for the first batch that runs a graph; for others the order that was recorded is replayed."""
         if batch not in self._figures:
-            recording = self._nearest(batch)
-            self._figures[batch] = _replayed(recording, batch) if recording else self._simulated(batch)
+            known = self._nearest(batch)
+            self._figures[batch] = _replayed(known, batch) if known else self._simulated(batch)
         return self._figures[batch]
 
     def upper(self, batch: int) -> int:
@@ -137,18 +145,17 @@ class Forecast:
             runs.append(simulate(graph, batch, seed=len(runs), log=logs[-1]))
         self._orders = min(TRIED, len(runs))
         middle = sorted(range(len(runs)), key=lambda k: runs[k].peak)[len(runs) // 2]
-        self._recordings.append(Recording(graph, batch, logs[middle]))
         held = at_peak(graph, logs[middle])
         others = _explore(graph, batch) if runs[0].executed < FEW_EXECUTIONS else []
         requested = round(statistics.median(run.requested for run in runs))
-        highest = max(run.peak for run in [*runs, *others])
-        most = max(run.requested for run in [*runs, *others])
-        return _figures(runs[middle].peak, requested, _bound(highest, most), held)
+        upper = _bound([*runs, *others])
+        self._known.append(Known(Recording(graph, batch, logs[middle]), upper / runs[middle].peak))
+        return _figures(runs[middle].peak, requested, upper, held)
 
-    def _nearest(self, batch: int) -> Recording | None:
+    def _nearest(self, batch: int) -> Known | None:
         graph = self.graph_for(batch)
-        same = [recording for recording in self._recordings if recording.graph is graph]
-        return min(same, key=lambda recording: abs(recording.batch - batch), default=None)
+        same = [known for known in self._known if known.recording.graph is graph]
+        return min(same, key=lambda known: abs(known.recording.batch - batch), default=None)
 
 
 @contextmanager
@@ -163,18 +170,19 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _replayed(recording: Recording, batch: int) -> Figures:
+def _replayed(known: Known, batch: int) -> Figures:
     with _no_collection():
-        found = recording.at(batch)
-    return _figures(found.peak, found.requested, _bound(round(found.peak * 1.03), found.requested), found.held)
+        found = known.recording.at(batch)
+    return _figures(found.peak, found.requested, round(found.peak * known.spread), found.held)
 
 
 def _explore(graph: StepGraph, batch: int) -> list[Outcome]:
-    return [simulate(graph, batch, seed=100 + k, jitter=1.15 + k / 20) for k in range(EXPLORED)]
+    return [simulate(graph, batch, seed=100 + k, jitter=1.15 + k % 9 / 20) for k in range(EXPLORED)]
 
 
-def _bound(highest: int, requested: int) -> int:
+def _bound(runs: list[Outcome]) -> int:
     """Above the highest simulated peak: the more, the more of it is the allocator's padding."""
+    highest, requested = max(run.peak for run in runs), max(run.requested for run in runs)
     return round(highest * MARGIN + PADDING * max(highest - requested, 0))
 
 

@@ -64,6 +64,11 @@ def onednn() -> bool:
     return bool(_pywrap_util_port.IsMklEnabled())
 
 
+def lanes() -> int:
+    """How many float32 numbers an instruction works on."""
+    return 16 if has("avx512f") else 8
+
+
 def wide() -> bool:
     """Whether oneDNN's kernels work with AVX-512, several times as fast as with AVX2."""
     return onednn() and has("avx512f")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from memfit.engines.tensorflow.step import einsum
+from memfit.engines.tensorflow.step import einsum, machine, onednn
 from memfit.engines.tensorflow.step.kernels import Call, equation
 from memfit.engines.tensorflow.step.shapes import Shape
 from memfit.simulation.graph import Size
@@ -22,12 +22,19 @@ def work(call: Call) -> tuple[Size, Size]:
         image = call.inputs[2] if "Backprop" in op else call.outputs[0]
         filters = call.outputs[0] if "BackpropFilter" in op else call.inputs[1]
         volume = math.prod(filters.dims[:-1])
-        return scaled(image, 2.0 * volume), scaled(image, volume * image.width / filters.dims[-1])
+        flops = scaled(image, 2.0 * volume * lanes_for_channels(call, filters))
+        return flops, scaled(image, volume * image.width / filters.dims[-1])
     if op in ("MatMul", "_FusedMatMul", "BatchMatMulV2", "BatchMatMul", "BatchMatMulV3"):
         return operations((*call.outputs[0].dims, inner_size(call)), call.outputs[0]), turned(call)
     if op == "Einsum":
         return operations(einsum.multiplications(equation(call), call.inputs), call.outputs[0]), Size(0.0)
     return Size(0.0), Size(0.0)
+
+
+def lanes_for_channels(call: Call, filters: Shape) -> float:
+    """oneDNN's gradient to an image computes whole vectors of channels, also where the image has fewer."""
+    whole = call.op in onednn.TO_INPUT and onednn.runs(call.op, call.outputs)
+    return max(1.0, machine.lanes() / filters.dims[-2]) if whole else 1.0
 
 
 def turned(call: Call) -> Size:
