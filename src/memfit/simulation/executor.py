@@ -114,10 +114,12 @@ class Step:
             self._wake()
 
     def _wake(self) -> None:
-        for index, worker in enumerate(self.workers):
-            if not worker.busy:
-                worker.busy = True
-                heapq.heappush(self.wakes, (self.now + WAKE_UP * self.chance.uniform(0.5, 2.0), index))
+        """A thread for each operation that waits in a queue, as far as there are idle ones."""
+        waiting = sum(len(worker.queue) for worker in self.workers)
+        idle = [index for index, worker in enumerate(self.workers) if not worker.busy]
+        for index in idle[:waiting]:
+            self.workers[index].busy = True
+            heapq.heappush(self.wakes, (self.now + WAKE_UP * self.chance.uniform(0.5, 2.0), index))
 
     def _start(self, index: int) -> None:
         worker = self.workers[index]
