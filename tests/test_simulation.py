@@ -136,3 +136,15 @@ def test_only_what_could_not_be_inferred_widens_the_bound():
     uncertain.uncertain = True
     bounds = [Forecast(lambda batch, graph=graph: graph).upper(4) for graph in (plain, told, uncertain)]
     assert bounds[0] == bounds[1] < bounds[2]
+
+
+def test_the_largest_batch_keeps_less_back_where_most_memory_is_the_models_own():
+    budget, shares = 200 * MIB, []
+    for weights in (MIB, 150 * MIB):
+        graph = chain((), (), ())
+        graph.variables[0].size = weights
+        forecast = Forecast(lambda batch, graph=graph: graph)
+        assert forecast.fits(forecast.largest_batch(budget), budget)
+        shares.append(forecast._safe_share(budget))
+    assert 0.91 < shares[0] < shares[1] < 1
+    assert forecast.largest_batch(0) == 0

@@ -25,7 +25,9 @@ MANY_EXECUTIONS = 15000  # a long loop: one simulation takes as long as it takes
 MARGIN = 1.09
 PADDING = 1 / 3  # more, as a share of the padding, which depends on every allocation before
 CLIMB = (15, 10, 5, 2)  # percent
-SAFE = 0.92  # of a budget: a real run takes other orders than the simulated ones, and the allocator fragments
+TOO_MUCH_MORE = 0.15  # of a largest batch should not fit any more
+CAUTION = 0.6  # 1/2 would keep as much back as what that takes beyond the budget
+LEAST_GROWTH = 1.03
 UNKNOWN = 0.05  # more where sizes could not be inferred
 CONFIDENCE = "no real peak of the benchmark was above this bound"
 
@@ -100,17 +102,26 @@ class Forecast:
             return False
         return True
 
-    def largest_batch(self, budget: int, share: float = SAFE) -> int:
+    def largest_batch(self, budget: int, share: float | None = None) -> int:
         """The largest batch that runs under a `share` of `budget`, in several orders.
 
         What a batch needs jumps with how its tensors fit into chunks: a larger batch may fit where a smaller does not.
         """
         if self.only is not None:
             return self.only if self.fits(self.only, budget) else 0
-        limit = round(budget * share)
+        if budget <= 0:
+            return 0
+        limit = round(budget * (share or self._safe_share(budget)))
         if limit not in self._largest:
-            self._largest[limit] = self._search(limit, budget) if budget > 0 else 0
+            self._largest[limit] = self._search(limit, budget)
         return self._largest[limit]
+
+    def _safe_share(self, budget: int) -> float:
+        """Real runs take other orders and fragment memory in other ways, so that near the limit the same batch trains
+        once and dies the next time. The less a larger batch takes, the less can be kept back for that."""
+        batch = self._guess(budget)
+        growth = 1 + TOO_MUCH_MORE * (self.at(2 * batch).peak / self.at(batch).peak - 1)
+        return float(min(max(growth, LEAST_GROWTH), 1 + TOO_MUCH_MORE) ** -CAUTION)
 
     def _search(self, limit: int, budget: int) -> int:
         batch = self._guess(limit)

@@ -69,7 +69,7 @@ def largest(estimate: Estimate) -> list[str]:
         return []
     batch = estimate.largest_batch(estimate.budget)
     if batch:
-        return [f"largest batch that fits in {format_size(estimate.budget)}: {batch}"]
+        return [f"largest batch that fits in {format_size(estimate.budget)}, with a little kept back: {batch}"]
     kind, size = max(estimate.at(1).by_kind.items(), key=lambda part: part[1])
     return [f"not even one sample fits in {format_size(estimate.budget)}: {kind} alone take {format_size(size)}"]
 
