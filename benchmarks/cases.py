@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import held_out, models  # noqa: F401  each registers its cases
+from benchmarks import everyday, held_out, models  # noqa: F401  each registers its cases
 from benchmarks.registry import CASES, Case
 
 __all__ = ["CASES", "is_held_out"]
