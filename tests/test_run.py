@@ -204,7 +204,7 @@ def test_a_script_that_would_run_out_trains_to_the_same_weights(tmp_path):
         "print(max(float(np.abs(a - b).max()) for a, b in pairs))"
     )
     ran = subprocess.run([sys.executable, "-c", compare], capture_output=True, text=True, cwd=tmp_path, check=True)
-    assert float(ran.stdout) < 1e-5
+    assert float(ran.stdout) < 1e-4, "in float32, whose rounding differs between processors"
 
 
 @pytest.mark.real

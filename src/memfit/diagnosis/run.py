@@ -60,9 +60,8 @@ def explained(error: _Error, cause: BaseException | None = None, *, model: Any =
 
 def foreseen(text: str, estimate: Estimate, budget: int) -> Diagnosis:
     """What an estimate says of a step that was not tried: one sample is too much, or the model itself."""
-    kinds = estimate.by_kind
-    model = kinds["weights"] + kinds["optimizer"] + kinds["gradients"]
-    cause = "model_too_large" if 2 * model > estimate.peak else "activation_too_large"
+    own = 2 * estimate.by_kind["weights"] + estimate.by_kind["optimizer"]  # with the weights' gradients
+    cause = "model_too_large" if 2 * own > estimate.peak else "activation_too_large"
     situation = Situation(causes=(cause,), batch=estimate.batch_size, budget=budget, estimate=estimate)
     layer = next((name for name, _ in estimate.by_layer if not name.startswith("(")), None)
     return Diagnosis(cause, 0.9, [text], fixes(situation), layer=layer, limit=budget)
