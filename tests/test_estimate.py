@@ -220,3 +220,36 @@ def test_a_model_made_for_one_batch_size_is_estimated_for_that_one(memfit, build
     assert "the step works only with a batch of 24: this is the estimate for it" in answer["notes"]
     measured = json.loads(memfit("measure", target, "--batch", "24", "--format", "json").stdout)
     assert answer["peak_bytes"] == pytest.approx(measured["peak_bytes"], rel=0.35)
+
+
+def test_a_loop_that_its_data_ends_is_counted_ten_times_and_said(memfit, builder):
+    target = builder(
+        "from keras import ops\n"
+        "class Until(layers.Layer):\n"
+        "    def call(self, x):\n"
+        "        return ops.while_loop(lambda v: ops.max(v) < 9.0, lambda v: (ops.exp(v / 2),), (x,))[0]\n"
+        "inputs = keras.Input((64,))\n"
+        "model = keras.Model(inputs, layers.Dense(1)(Until()(layers.Dense(512)(inputs))))\n"
+        "model.compile('adam', 'mse')\n"
+        "return model"
+    )
+    answer, code = estimated(memfit, target)
+    assert code == 0
+    assert "a loop runs until its data says stop: 10 rounds are counted, and the bound is wider" in answer["notes"]
+
+
+def test_of_two_branches_between_which_data_decides_the_larger_counts(memfit, builder):
+    target = builder(
+        "from keras import ops\n"
+        "class Either(layers.Layer):\n"
+        "    def call(self, x):\n"
+        "        small, large = lambda: ops.sum(x), lambda: ops.sum(ops.exp(ops.repeat(x, 64, axis=1)))\n"
+        "        return x * ops.cond(ops.mean(x) > 1e9, small, large)\n"
+        "inputs = keras.Input((1024,))\n"
+        "model = keras.Model(inputs, layers.Dense(1)(Either()(inputs)))\n"
+        "model.compile('sgd', 'mse')\n"
+        "return model"
+    )
+    answer, _ = estimated(memfit, target)
+    measured = json.loads(memfit("measure", target, "--format", "json").stdout)
+    assert answer["peak_bytes"] == pytest.approx(measured["peak_bytes"], rel=0.35)

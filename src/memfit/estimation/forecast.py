@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from memfit.footprint import KINDS
 from memfit.simulation.allocator import OutOfMemory
+from memfit.simulation.executor import ROUNDS
 from memfit.simulation.graph import StepGraph
 from memfit.simulation.holdings import Holdings, at_peak
 from memfit.simulation.memory import Event
@@ -29,6 +30,7 @@ TOO_MUCH_MORE = 0.15  # of a largest batch should not fit any more
 CAUTION = 0.6  # 1/2 would keep as much back as what that takes beyond the budget
 LEAST_GROWTH = 1.03
 UNKNOWN = 0.05  # more where sizes could not be inferred
+ENDLESS = f"a loop runs until its data says stop: {ROUNDS} rounds are counted, and the bound is wider"
 CONFIDENCE = "no real peak of the benchmark was above this bound"
 
 
@@ -58,6 +60,7 @@ class Forecast:
     graph_for: Callable[[int], StepGraph]
     doubt: float = 1.0
     only: int | None = None  # the single batch size that the step works with
+    notes: list[str] = field(default_factory=list)  # what the simulation had to guess
     _figures: dict[int, Figures] = field(default_factory=dict)
     _known: list[Known] = field(default_factory=list)
     _fitting: dict[tuple[int, int, int], bool] = field(default_factory=dict)
@@ -74,7 +77,7 @@ class Forecast:
         return self._figures[batch]
 
     def upper(self, batch: int) -> int:
-        unknown = 1.0 + UNKNOWN * self.graph_for(batch).uncertain
+        unknown = 1.0 + UNKNOWN * (self.graph_for(batch).uncertain or bool(self.notes))
         return round(self.at(batch).upper * self.doubt * unknown)
 
     def needs(self, batch: int) -> int:
@@ -155,6 +158,8 @@ class Forecast:
             logs.append([])
             runs.append(simulate(graph, batch, seed=len(runs), log=logs[-1]))
         self._orders = min(TRIED, len(runs))
+        if runs[0].rounds_guessed:
+            self.notes = [ENDLESS]
         middle = sorted(range(len(runs)), key=lambda k: runs[k].peak)[len(runs) // 2]
         held = at_peak(graph, logs[middle])
         others = _explore(graph, batch) if runs[0].executed < FEW_EXECUTIONS else []

@@ -88,7 +88,7 @@ def from_forecast(
         confidence=forecast.confidence,
         model_name=model_name,
         output_shapes=output_shapes,
-        notes=notes,
+        notes=list(dict.fromkeys([*forecast.notes, *notes])),
         budget=budget,
         forecast=forecast,
     )

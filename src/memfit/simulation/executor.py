@@ -16,6 +16,7 @@ from memfit.simulation.plan import Plan
 
 WAKE_UP = 15e-6
 BESIDE = 0.5  # an operation takes so much longer for each other one that runs beside it: kernels share the cores
+ROUNDS = 10  # of a loop that ends when its data says so
 FAULT = 5e-11  # seconds to touch a byte that nobody has touched before
 
 
@@ -44,6 +45,7 @@ class Step:
         self.root.iterations[0] = self.top
         self.frames: dict[tuple[Any, ...], Frame] = {}
         self.executed = 0
+        self.rounds_guessed = False
         self.blocked: list[tuple[int, Any]] = []
         self.too_full = 0  # bytes in use when an operation last found no room
 
@@ -159,6 +161,8 @@ class Step:
         touched = self.memory.allocator.touched
         outputs, temps = self.operations.run(index, inputs)
         iteration.inputs.pop(index, None)
+        if self.plan.kinds[index] == Kind.LOOP_COND and outputs[0].value is None:
+            outputs[0].value, self.rounds_guessed = iteration.index < ROUNDS, True
         seconds = self.plan.seconds[index]
         if seconds > 0:
             seconds *= self.chance.uniform(1.0, self.jitter)

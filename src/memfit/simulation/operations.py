@@ -14,13 +14,23 @@ DEAD = object()
 
 
 class Operations:
-    """The operations of one step. `run` gives an operation's outputs, and the temporaries that go when it ends."""
+    """The operations of one step. `run` gives an operation's outputs, and the temporaries that go when it ends.
+
+    Where only data decides between two branches, `branch` is taken.
+    """
 
     def __init__(
-        self, plan: Plan, memory: Memory, variables: list[Buffer], values: list[Any], arguments: list[Buffer]
+        self,
+        plan: Plan,
+        memory: Memory,
+        variables: list[Buffer],
+        values: list[Any],
+        arguments: list[Buffer],
+        branch: int,
     ) -> None:
         self.plan, self.memory, self.variables, self.values = plan, memory, variables, values
-        self.arguments = arguments
+        self.arguments, self.branch = arguments, branch
+        self.branch_guessed = False
 
     def run(self, index: int, inputs: Any) -> tuple[list[Any], list[Buffer]]:
         kind = self.plan.kinds[index]
@@ -114,7 +124,8 @@ class Operations:
 
     def _switch(self, index: int, inputs: Any) -> list[Any]:
         predicate = inputs[1].value if inputs[1] is not None else None
-        side = 1 if predicate is None or predicate else 0
+        self.branch_guessed |= predicate is None
+        side = self.branch if predicate is None else int(bool(predicate))
         buffer = inputs[0]
         if buffer is not None:
             buffer.refs += 1
