@@ -43,10 +43,11 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 
 def _next_step(options: argparse.Namespace, values: dict[str, Any]) -> str:
+    size = values["batch_size"]
     if values["budget_bytes"] is None:
-        return f"ask whether it fits: memfit estimate {options.target} --batch {options.batch} --budget 8GiB"
+        return f"ask whether it fits: memfit estimate {options.target} --batch {size} --budget 8GiB"
     if values["fits"]:
-        return f"see it for real: memfit measure {options.target} --batch {options.batch} --budget {options.budget}"
+        return f"see it for real: memfit measure {options.target} --batch {size} --budget {options.budget}"
     if batch := values["largest_batch"]:
         return f"train with batch {batch}: memfit measure {options.target} --batch {batch} --budget {options.budget}"
     return f"see what holds the memory: memfit estimate {options.target} --batch 1"

@@ -88,9 +88,12 @@ class Recorder(Protocol):
 
 
 class TracedStep(Protocol):
-    """A training step that was traced once, for all batch sizes."""
+    """A training step that was traced once, for all batch sizes, or for the `only` one that it works with."""
 
     output_shapes: dict[str, str]
+
+    @property
+    def only(self) -> int | None: ...
 
     def graph_for(self, batch: int) -> StepGraph: ...
 

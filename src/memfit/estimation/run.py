@@ -64,10 +64,10 @@ def estimate_built(
     `method` is the step to foresee: training's, or `test_step` for evaluation.
     """
     tries = [batch.specs() for batch in batches(model, x, y)]
-    step, only = _trace(model, tries, method, batch_size)
-    notes = [*_limits(only), *step.graph_for(0).notes, *_doubts(model)]
+    step = _trace(model, tries, method, batch_size)
+    notes = [*_limits(step.only), *step.graph_for(0).notes, *_doubts(model)]
     return from_forecast(
-        Forecast(step.graph_for, doubt=_doubt(model), only=only),
+        Forecast(step.graph_for, doubt=_doubt(model), only=step.only),
         batch_size,
         model_name=model.name,
         output_shapes=step.output_shapes,
@@ -112,15 +112,15 @@ def calibrate(on_progress: Callable[[str], None] | None = None) -> None:
     device.run_in_child("memfit.estimation.job:calibrate", None, on_progress=on_progress)
 
 
-def _trace(model: Any, tries: list[Batch], method: str, batch_size: int) -> tuple[engines.TracedStep, int | None]:
-    """The step, and the only batch size that it works with where it does not work with every one."""
+def _trace(model: Any, tries: list[Batch], method: str, batch_size: int) -> engines.TracedStep:
+    """The step for every batch size or, where it does not work with every one, for a single one."""
     names = LayerNames(model)
     single = fixed_batch(model) or batch_size
     attempts = [(batch, only) for only in (None, single) for batch in tries]
     errors = []
     for batch, only in attempts:
         try:
-            return _trace_one(model, batch, names, method, only), only
+            return _trace_one(model, batch, names, method, only)
         except BadInput:
             raise
         except Exception as error:  # nothing says what a custom step takes as `y`

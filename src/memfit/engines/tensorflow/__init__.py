@@ -1,10 +1,10 @@
 """TensorFlow: its allocator as a virtual device, its profiler as the recorder, its graphs for the estimate."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from memfit.engines import DatasetFacts, Owned, TracedStep, Watcher
+from memfit.engines import DatasetFacts, TracedStep, Watcher
 from memfit.engines.tensorflow.allocator import (
     cautious_environment,
     enforce,
@@ -16,7 +16,6 @@ from memfit.engines.tensorflow.allocator import (
 )
 from memfit.engines.tensorflow.facts import facts
 from memfit.engines.tensorflow.markers import layer_of_failure, plain_name
-from memfit.engines.tensorflow.purpose import LayerNames
 from memfit.engines.tensorflow.recorder import recorder
 from memfit.engines.tensorflow.unallocated import unallocated
 
@@ -48,17 +47,10 @@ __all__ = [
 ]
 
 
-def trace_step(
-    model: Any,
-    data: Any,
-    owned: Callable[[], Iterable[Owned]],
-    names: LayerNames,
-    step: Callable[[Any], Any],
-    only: int | None = None,
-) -> TracedStep:
+def trace_step(*arguments: Any) -> TracedStep:
     from memfit.engines.tensorflow.step import traced  # imports TensorFlow
 
-    return traced.trace_step(model, data, owned, names, step, only)
+    return traced.trace_step(*arguments)
 
 
 @contextmanager

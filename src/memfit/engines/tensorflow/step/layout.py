@@ -31,9 +31,9 @@ def rewrite(nodes: list[Any], shapes: dict[str, list[Any]]) -> list[Any]:
     for name in graph.reverse_post_order():
         if name in graph.nodes and graph.nodes[name].op == FILTER_GRADIENT:
             graph.merge_bias(name, shapes)
-    new = [name for name in graph.reverse_post_order() if _is_replaced(graph.nodes[name])]
-    kept = graph.nodes.keys() - set(new)
-    return [node for name, node in graph.nodes.items() if name in kept] + [graph.nodes[name] for name in new]
+    kept = [node for node in graph.nodes.values() if not _is_replaced(node)]
+    ordered = [graph.nodes[name] for name in graph.reverse_post_order()]
+    return kept + [node for node in ordered if _is_replaced(node)]
 
 
 def _is_replaced(node: Any) -> bool:

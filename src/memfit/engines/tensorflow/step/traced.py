@@ -34,6 +34,10 @@ class TracedStep:
     compiled: bool
     output_shapes: dict[str, str]
 
+    @property
+    def only(self) -> int | None:
+        return self.stand_in.fixed or None
+
     def graph_for(self, batch: int) -> StepGraph:
         """The graph that runs for a batch of this size."""
         expected = sum(size.at(batch) for size in self._alive)
