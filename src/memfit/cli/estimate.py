@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--calibrate",
         action="store_true",
-        help="first measure what this machine's kernels take (seconds; kept in a cache, so once is enough)",
+        help="measure anew what this machine's kernels take (seconds; done by itself the first time, and kept)",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +41,16 @@ def run(job: EstimateJob, reporter: Reporter) -> Rendered:
         loaded = job.target.load_without_weights()
         x, y = portable(loaded.x, 1), portable(loaded.y, 1)
         require_trainable(loaded.model, x)
+        _calibrate_once(reporter)
         reporter.progress("tracing the training step")
         estimate = estimate_built(loaded.model, job.batch_size, x, y, job.budget)
     reporter.progress("simulating other batch sizes")
     return Rendered(estimate.to_dict(), str(estimate))
+
+
+def _calibrate_once(reporter: Reporter) -> None:
+    """Once on a machine. An estimate that has to do without says so."""
+    engine = engines.current()
+    if not engine.calibrated():
+        with suppress(Exception):
+            engine.calibrate(reporter.progress)
