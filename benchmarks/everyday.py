@@ -139,6 +139,16 @@ def frozen_base() -> keras.Model:
     return compiled(keras.Model(inputs, classified(x)), "adam", CLASSES, metrics=["accuracy"])
 
 
+@architecture(floats(12, 28, 28, 2), floats(12, 28, 28, 1), 4)
+def volumes() -> keras.Model:
+    x = inputs = keras.Input((12, 28, 28, 2))
+    x = skip = layers.Conv3D(16, 3, padding="same", activation="relu")(x)
+    x = layers.Conv3D(32, 3, padding="same", activation="relu")(layers.MaxPooling3D()(x))
+    x = layers.Concatenate()([layers.UpSampling3D()(x), skip])
+    outputs = layers.Conv3D(1, 1, activation="sigmoid")(layers.Conv3D(16, 3, padding="same", activation="relu")(x))
+    return compiled(keras.Model(inputs, outputs), "rmsprop", "binary_crossentropy")
+
+
 # Sequences
 
 
@@ -174,6 +184,17 @@ def heartbeats() -> keras.Model:
         x = layers.MaxPooling1D(4)(layers.BatchNormalization()(x))
     x = layers.Dense(64, activation="relu")(layers.Flatten()(x))
     return compiled(keras.Model(inputs, classified(x, 5)), "adam", CLASSES, metrics=["accuracy"])
+
+
+@architecture(floats(512, 3), whole(12), 24)
+def points() -> keras.Model:
+    x = inputs = keras.Input((512, 3))
+    turn = layers.Dense(9)(layers.GlobalMaxPooling1D()(layers.Conv1D(64, 1, activation="relu")(x)))
+    x = layers.Dot(axes=(2, 1))([x, layers.Reshape((3, 3))(turn)])
+    for units in (64, 128, 512):
+        x = layers.ReLU()(layers.BatchNormalization()(layers.Conv1D(units, 1)(x)))
+    x = layers.Dropout(0.3)(layers.Dense(256, activation="relu")(layers.GlobalMaxPooling1D()(x)))
+    return compiled(keras.Model(inputs, classified(x, 12)), "adam", CLASSES)
 
 
 # Attention

@@ -11,7 +11,7 @@ import keras
 from keras import layers, ops
 
 from benchmarks.models import CLASSES, LOGITS, classified, compiled
-from benchmarks.optimizers import averaging, clipping, momentum
+from benchmarks.optimizers import averaging, clipping, momentum, weight_decaying
 from benchmarks.registry import architecture, floats, variant, whole
 
 # Images
@@ -49,14 +49,108 @@ def conv_mixer() -> keras.Model:
     return compiled(keras.Model(inputs, classified(layers.GlobalAveragePooling2D()(x))), "adamw", CLASSES)
 
 
-@architecture(floats(12, 28, 28, 2), floats(12, 28, 28, 1), 4)
-def volumes() -> keras.Model:
-    x = inputs = keras.Input((12, 28, 28, 2))
-    x = skip = layers.Conv3D(16, 3, padding="same", activation="relu")(x)
-    x = layers.Conv3D(32, 3, padding="same", activation="relu")(layers.MaxPooling3D()(x))
-    x = layers.Concatenate()([layers.UpSampling3D()(x), skip])
-    outputs = layers.Conv3D(1, 1, activation="sigmoid")(layers.Conv3D(16, 3, padding="same", activation="relu")(x))
-    return compiled(keras.Model(inputs, outputs), "rmsprop", "binary_crossentropy")
+@architecture(floats(32, 32, 3), whole(10), 128, variant("bfloat16", 96, policy="mixed_bfloat16"))
+def cifar_net() -> keras.Model:
+    model = keras.Sequential([keras.Input((32, 32, 3))])
+    for filters, dropout in ((32, 0.2), (64, 0.3), (128, 0.4)):
+        for _ in range(2):
+            model.add(layers.Conv2D(filters, 3, padding="same", kernel_regularizer=keras.regularizers.L2(1e-4)))
+            model.add(layers.Activation("elu"))
+            model.add(layers.BatchNormalization())
+        model.add(layers.MaxPooling2D())
+        model.add(layers.Dropout(dropout))
+    model.add(layers.Flatten())
+    model.add(layers.Dense(10, activation="softmax", dtype="float32"))
+    return compiled(model, momentum, CLASSES, metrics=["accuracy"])
+
+
+def attended(x: Any) -> Any:
+    """Weighs the channels by what their mean and their maximum say, then the places."""
+    channels = x.shape[-1]
+    shared = keras.Sequential([layers.Dense(channels // 8, activation="relu"), layers.Dense(channels)])
+    mean, most = layers.GlobalAveragePooling2D(keepdims=True)(x), layers.GlobalMaxPooling2D(keepdims=True)(x)
+    x = layers.Multiply()([x, ops.sigmoid(shared(mean) + shared(most))])
+    described = layers.Concatenate()([ops.mean(x, -1, keepdims=True), ops.max(x, -1, keepdims=True)])
+    return layers.Multiply()([x, layers.Conv2D(1, 7, padding="same", activation="sigmoid")(described)])
+
+
+@architecture(floats(64, 64, 3), whole(20), 24)
+def attentive_residual() -> keras.Model:
+    x = inputs = keras.Input((64, 64, 3))
+    x = layers.MaxPooling2D()(layers.Conv2D(32, 5, padding="same", activation="relu")(x))
+    for filters, strides in ((32, 1), (64, 2), (128, 2)):
+        y = layers.Conv2D(filters, 3, strides=strides, padding="same", use_bias=False)(x)
+        y = layers.ReLU()(layers.BatchNormalization()(y))
+        y = attended(layers.BatchNormalization()(layers.Conv2D(filters, 3, padding="same", use_bias=False)(y)))
+        x = layers.ReLU()(layers.Add()([y, layers.Conv2D(filters, 1, strides=strides)(x)]))
+    outputs = classified(layers.GlobalAveragePooling2D()(x), 20)
+    return compiled(keras.Model(inputs, outputs), weight_decaying, CLASSES, metrics=["accuracy"])
+
+
+@architecture(floats(96, 96, 3), whole(10), 16)
+def efficientnet_v2() -> keras.Model:
+    model = keras.applications.EfficientNetV2B0(weights=None, classes=10, input_shape=(96, 96, 3))
+    return compiled(model, "lion", CLASSES, metrics=["accuracy"])
+
+
+@architecture(floats(107, 107, 3), floats(14), 8)
+def inception_v3() -> keras.Model:
+    base = keras.applications.InceptionV3(weights=None, include_top=False, input_shape=(107, 107, 3), pooling="avg")
+    outputs = layers.Dense(14, activation="sigmoid")(layers.Dropout(0.3)(base.output))
+    return compiled(keras.Model(base.input, outputs), momentum, "binary_crossentropy", metrics=["AUC"])
+
+
+@architecture(floats(64, 64, 1), floats(64, 64, 1), 16)
+def image_denoiser() -> keras.Model:
+    x = inputs = keras.Input((64, 64, 1))
+    x = layers.Conv2D(32, 3, padding="same", activation="relu")(x)
+    for _ in range(6):
+        x = layers.Conv2D(32, 3, padding="same", use_bias=False)(x)
+        x = layers.ReLU()(layers.BatchNormalization()(x))
+    outputs = layers.Subtract()([inputs, layers.Conv2D(1, 3, padding="same")(x)])
+    return compiled(keras.Model(inputs, outputs), "adam", "mse")
+
+
+@architecture(floats(64, 64, 3), {"age": floats(1), "gender": floats(1)}, 48)
+def age_and_gender() -> keras.Model:
+    x = inputs = keras.Input((64, 64, 3))
+    for filters in (32, 64, 96, 128):
+        x = layers.MaxPooling2D()(layers.Conv2D(filters, 3, activation="relu")(x))
+    x = layers.Flatten()(x)
+    age = layers.Dropout(0.4)(layers.Dense(256, activation="relu")(x))
+    gender = layers.Dropout(0.4)(layers.Dense(256, activation="relu")(x))
+    outputs = {"age": layers.Dense(1, activation="relu", name="age")(age)}
+    outputs["gender"] = layers.Dense(1, activation="sigmoid", name="gender")(gender)
+    losses, weights = {"age": "mae", "gender": "binary_crossentropy"}, {"age": 0.1, "gender": 1.0}
+    options: dict[str, Any] = {"loss_weights": weights, "metrics": {"age": "mse", "gender": "accuracy"}}
+    return compiled(keras.Model(inputs, outputs), averaging, losses, **options)
+
+
+# Images in time
+
+
+@architecture(floats(8, 56, 56, 3), whole(10), 6)
+def actions() -> keras.Model:
+    """Convolutions in space, each followed by one in time."""
+    x = inputs = keras.Input((8, 56, 56, 3))
+    x = layers.Conv3D(16, (3, 7, 7), strides=(1, 2, 2), padding="same")(x)
+    x = layers.ReLU()(layers.BatchNormalization()(x))
+    for filters, strides in ((16, 1), (32, 2), (64, 2)):
+        y = layers.Conv3D(filters, (1, 3, 3), strides=(1, strides, strides), padding="same")(x)
+        y = layers.Conv3D(filters, (3, 1, 1), padding="same", activation="relu")(y)
+        y = layers.LayerNormalization()(layers.Conv3D(filters, (1, 3, 3), padding="same")(y))
+        x = layers.ReLU()(layers.Add()([y, layers.Conv3D(filters, 1, strides=(1, strides, strides))(x)]))
+    outputs = classified(layers.GlobalAveragePooling3D()(x))
+    return compiled(keras.Model(inputs, outputs), "adam", CLASSES, metrics=["accuracy"])
+
+
+@architecture(floats(8, 40, 40, 2), floats(40, 40, 1), 8)
+def rain_radar() -> keras.Model:
+    x = inputs = keras.Input((8, 40, 40, 2))
+    x = layers.BatchNormalization()(layers.ConvLSTM2D(24, 5, padding="same", return_sequences=True)(x))
+    x = layers.ConvLSTM2D(16, 3, padding="same", dropout=0.1)(x)
+    x = layers.Conv2D(32, 3, padding="same", activation="relu")(x)
+    return compiled(keras.Model(inputs, layers.Conv2D(1, 1, activation="relu")(x)), "rmsprop", "mse", metrics=["mae"])
 
 
 # Sequences
@@ -98,15 +192,62 @@ def sensor_forecast() -> keras.Model:
     return compiled(keras.Model(inputs, layers.Dense(1)(x)), averaging, "mae")
 
 
-@architecture(floats(512, 3), whole(12), 24)
-def points() -> keras.Model:
-    x = inputs = keras.Input((512, 3))
-    turn = layers.Dense(9)(layers.GlobalMaxPooling1D()(layers.Conv1D(64, 1, activation="relu")(x)))
-    x = layers.Dot(axes=(2, 1))([x, layers.Reshape((3, 3))(turn)])
-    for units in (64, 128, 512):
-        x = layers.ReLU()(layers.BatchNormalization()(layers.Conv1D(units, 1)(x)))
-    x = layers.Dropout(0.3)(layers.Dense(256, activation="relu")(layers.GlobalMaxPooling1D()(x)))
-    return compiled(keras.Model(inputs, classified(x, 12)), "adam", CLASSES)
+@architecture([floats(49, 512), whole(5000, 30)], whole(5000, 30), 32)
+def captions() -> keras.Model:
+    seen, words = keras.Input((49, 512)), keras.Input((30,), dtype="int32")
+    start = layers.Dense(256, activation="tanh")(layers.GlobalAveragePooling1D()(seen))
+    x = layers.Dropout(0.3)(layers.Embedding(5000, 256, mask_zero=True)(words))
+    x = layers.LSTM(256, return_sequences=True)(x, initial_state=[start, layers.Dense(256, activation="tanh")(start)])
+    looked = layers.MultiHeadAttention(2, 64)(x, layers.Dense(256)(seen))
+    x = layers.Dense(256, activation="relu")(layers.Add()([x, looked]))
+    outputs = layers.Dense(5000, activation="softmax")(x)
+    return compiled(keras.Model([seen, words], outputs), "adam", CLASSES, metrics=["accuracy"])
+
+
+@architecture(whole(8000, 35), whole(8000, 35), 32)
+def next_words() -> keras.Model:
+    words = keras.Input((35,), dtype="int32")
+    x = layers.Dropout(0.2)(layers.Embedding(8000, 200)(words))
+    for _ in range(2):
+        x = layers.Dropout(0.2)(layers.LSTM(200, return_sequences=True)(x))
+    optimizer = keras.optimizers.SGD(1.0, global_clipnorm=5.0)
+    return compiled(keras.Model(words, layers.Dense(8000)(x)), optimizer, LOGITS(from_logits=True))
+
+
+@architecture(whole(15_000, 150), whole(6), 64)
+def attentive_gru() -> keras.Model:
+    words = keras.Input((150,), dtype="int32")
+    x = layers.SpatialDropout1D(0.2)(layers.Embedding(15_000, 100, mask_zero=True)(words))
+    x, forward, backward = layers.Bidirectional(layers.GRU(64, return_sequences=True, return_state=True))(x)
+    query = layers.Reshape((1, 128))(layers.Concatenate()([forward, backward]))
+    context = layers.Flatten()(layers.AdditiveAttention()([query, x]))
+    x = layers.Dropout(0.3)(layers.Dense(64, activation="relu")(context))
+    return compiled(keras.Model(words, classified(x, 6)), clipping, CLASSES, metrics=["accuracy"])
+
+
+@architecture([whole(20_000, 40), whole(20_000, 40)], floats(1), 128)
+def question_pairs() -> keras.Model:
+    one, other = keras.Input((40,), dtype="int32"), keras.Input((40,), dtype="int32")
+    table, reader = layers.Embedding(20_000, 150), layers.LSTM(128)
+    first, second = reader(table(one)), reader(table(other))
+    x = layers.Concatenate()([first, second, ops.abs(first - second), layers.Multiply()([first, second])])
+    for _ in range(2):
+        x = layers.Dropout(0.3)(layers.BatchNormalization()(layers.Dense(200, activation="relu")(x)))
+    outputs = layers.Dense(1, activation="sigmoid")(x)
+    return compiled(keras.Model([one, other], outputs), "nadam", "binary_crossentropy", metrics=["accuracy"])
+
+
+@architecture(floats(240, 8), whole(4), 16, variant("float16", 12, policy="mixed_float16"))
+def series_transformer() -> keras.Model:
+    x = inputs = keras.Input((240, 8))
+    for _ in range(4):
+        y = layers.MultiHeadAttention(4, 64, dropout=0.2)(layers.LayerNormalization(epsilon=1e-6)(x), x)
+        x = x + layers.Dropout(0.2)(y)
+        y = layers.Conv1D(32, 1, activation="relu")(layers.LayerNormalization(epsilon=1e-6)(x))
+        x = x + layers.Conv1D(8, 1)(layers.Dropout(0.2)(y))
+    x = layers.GlobalAveragePooling1D(data_format="channels_first")(x)
+    x = layers.Dropout(0.4)(layers.Dense(128, activation="relu")(x))
+    return compiled(keras.Model(inputs, classified(x, 4)), "adam", CLASSES)
 
 
 # Attention
@@ -163,6 +304,29 @@ def residual_mlp() -> keras.Model:
         y = layers.Dropout(0.2)(layers.Dense(1024, activation="swish")(layers.BatchNormalization()(x)))
         x = layers.Add()([x, layers.Dense(512)(y)])
     return compiled(keras.Model(inputs, layers.Dense(1)(x)), momentum, "mse", metrics=["mae"])
+
+
+@architecture(floats(3072), floats(3072), 1024)
+def denoising_autoencoder() -> keras.Model:
+    model = keras.Sequential([keras.Input((3072,)), layers.GaussianNoise(0.2)])
+    model.add(layers.Dense(1024, activation="relu"))
+    model.add(layers.Dense(128, activation="relu", activity_regularizer=keras.regularizers.L1(1e-5)))
+    model.add(layers.Dense(1024, activation="relu"))
+    model.add(layers.Dense(3072, activation="sigmoid"))
+    return compiled(model, keras.optimizers.Lamb(1e-3), "mse")
+
+
+@architecture([whole(2000, 26), floats(13)], floats(1), 4096)
+def deep_and_cross() -> keras.Model:
+    kinds, numbers = keras.Input((26,), dtype="int32"), keras.Input((13,))
+    table = layers.Embedding(26 * 2000, 16)
+    x = deep = start = layers.Concatenate()([layers.Flatten()(table(kinds + 2000 * ops.arange(26))), numbers])
+    for _ in range(3):
+        x = layers.Add()([layers.Multiply()([start, layers.Dense(start.shape[-1])(x)]), x])
+    for _ in range(2):
+        deep = layers.Dense(400, activation="relu", kernel_regularizer="l2")(deep)
+    outputs = layers.Dense(1, activation="sigmoid")(layers.Concatenate()([x, deep]))
+    return compiled(keras.Model([kinds, numbers], outputs), "adagrad", "binary_crossentropy", metrics=["AUC"])
 
 
 # Steps of the user's own
@@ -246,3 +410,42 @@ class Triplets(keras.Model):
 @architecture([floats(32, 32, 3)] * 3, None, 32, needs_x=True)
 def triplets() -> keras.Model:
     return compiled(Triplets(), "sgd", None)
+
+
+class Codebook(layers.Layer):
+    """Puts the nearest of its codes in the place of each vector, and lets the gradient through."""
+
+    def build(self, shape: tuple[int, ...]) -> None:
+        self.codes = self.add_weight((shape[-1], 256), initializer="random_uniform")
+
+    def call(self, x: Any) -> Any:
+        flat = ops.reshape(x, (-1, x.shape[-1]))
+        apart = ops.sum(flat**2, 1, keepdims=True) + ops.sum(self.codes**2, 0) - 2 * ops.matmul(flat, self.codes)
+        chosen = ops.one_hot(ops.argmin(apart, axis=1), 256)
+        nearest = ops.reshape(ops.matmul(chosen, ops.transpose(self.codes)), ops.shape(x))
+        self.add_loss(0.25 * ops.mean((ops.stop_gradient(nearest) - x) ** 2))
+        self.add_loss(ops.mean((nearest - ops.stop_gradient(x)) ** 2))
+        return x + ops.stop_gradient(nearest - x)
+
+
+class VectorQuantized(keras.Model):
+    def train_step(self, data: Any) -> dict[str, Any]:
+        import tensorflow as tf
+
+        images = data[0] if isinstance(data, tuple) else data
+        with tf.GradientTape() as tape:
+            loss = ops.mean((self(images, training=True) - images) ** 2) / 0.1 + sum(self.losses)
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        return {"loss": loss}
+
+
+@architecture(floats(64, 64, 3), None, 48, needs_x=True)
+def vector_quantized() -> keras.Model:
+    x = inputs = keras.Input((64, 64, 3))
+    for filters in (48, 96):
+        x = layers.Conv2D(filters, 3, strides=2, padding="same", activation="relu")(x)
+    x = Codebook()(layers.Conv2D(24, 1)(x))
+    for filters in (96, 48):
+        x = layers.Conv2DTranspose(filters, 3, strides=2, padding="same", activation="relu")(x)
+    model = VectorQuantized(inputs, layers.Conv2DTranspose(3, 3, padding="same")(x))
+    return compiled(model, "adam", None)

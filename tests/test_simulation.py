@@ -1,13 +1,14 @@
 """The simulated allocator and executor, on graphs small enough to follow by hand."""
 
 import random
+from collections import Counter
 from itertools import pairwise
 
 import pytest
 
-from memfit.estimation.forecast import Forecast
+from memfit.estimation.forecast import Forecast, _most
 from memfit.simulation.allocator import LARGEST_SLACK, Allocator, OutOfMemory
-from memfit.simulation.graph import Kind, Node, Size, StepGraph, Variable
+from memfit.simulation.graph import Kind, Node, Size, Speed, StepGraph, Variable
 from memfit.simulation.holdings import at_peak
 from memfit.simulation.replay import Recording
 from memfit.simulation.simulate import simulate
@@ -128,6 +129,26 @@ def test_an_operation_waits_for_memory_that_a_thread_is_about_to_give_back():
         Node("needs_its_place", "Op", Kind.COMPUTE, [(1, 1)], [], [smaller]),
     ]
     assert simulate(StepGraph(nodes, [], [tiny]), batch=1, limit=24 * MIB).peak <= 24 * MIB
+
+
+def test_of_two_operations_side_by_side_the_longer_ends_first_now_and_then():
+    tiny, speed = Size(1024.0), Speed(compute=1e9)
+    nodes = [
+        Node("input", "_Arg", Kind.ARGUMENT, [], [], [tiny], expensive=False, variable=0),
+        Node("short", "Op", Kind.COMPUTE, [(0, 0)], [], [tiny], flops=Size(1e6), speed=speed),
+        Node("long", "Op", Kind.COMPUTE, [(0, 0)], [], [tiny], flops=Size(3e6), speed=speed),
+    ]
+    ended_first = Counter()
+    for seed in range(300):
+        log = []
+        simulate(StepGraph(nodes, [], [tiny]), batch=1, steps=1, seed=seed, log=log)
+        ended_first[next(event.label for event in log if event.bytes < 0 and event.label in (1, 2))] += 1
+    assert 0.05 < ended_first[2] / 300 < 0.3
+
+
+@pytest.mark.parametrize(("votes", "fits"), [("yyynn", True), ("nyyny", True), ("nynyn", False), ("nnnyy", False)])
+def test_what_runs_in_most_orders_fits(votes, fits):
+    assert _most((vote == "y" for vote in votes), len(votes)) == fits
 
 
 def test_only_what_could_not_be_inferred_widens_the_bound():

@@ -18,12 +18,13 @@ from memfit.simulation.memory import Event
 from memfit.simulation.replay import Recording
 from memfit.simulation.simulate import Outcome, simulate
 
-SEEDS = 5
-TRIED = 3  # of these orders, to see whether a batch fits
-EXPLORED = 20  # further orders, with less regular timing, that only the bound looks at
-FEW_EXECUTIONS = 3200
-MANY_EXECUTIONS = 15000  # a long loop: one simulation takes as long as it takes
-MARGIN = 1.09
+ORDERS = 25  # simulated for the first batch
+FEWER_ORDERS = 5
+VOTES = 5  # of these orders, to see whether a batch fits in most of them
+TRIED = 3  # to see whether a batch surely fits
+MANY_EXECUTIONS = 3200
+TOO_MANY_EXECUTIONS = 15000  # a long loop: one simulation takes as long as it takes
+MARGIN = 1.075
 PADDING = 1 / 3  # more, as a share of the padding, which depends on every allocation before
 CLIMB = (15, 10, 5, 2)  # percent
 TOO_MUCH_MORE = 0.15  # of a largest batch should not fit any more
@@ -63,9 +64,10 @@ class Forecast:
     notes: list[str] = field(default_factory=list)  # what the simulation had to guess
     _figures: dict[int, Figures] = field(default_factory=dict)
     _known: list[Known] = field(default_factory=list)
-    _fitting: dict[tuple[int, int, int], bool] = field(default_factory=dict)
+    _fitting: dict[tuple[int, int, int | None], bool] = field(default_factory=dict)
     _largest: dict[int, int] = field(default_factory=dict)
     _orders: int = TRIED  # tried for the largest batch; of a step with long loops one takes long enough
+    _votes: int = VOTES
 
     confidence = CONFIDENCE
 
@@ -89,18 +91,17 @@ class Forecast:
             low, high = (low, middle) if self.fits(batch, middle) else (middle, high)
         return high
 
-    def fits(self, batch: int, budget: int, *, orders: int = 1) -> bool:
-        """Do the simulated steps run under `budget`, in each of so many orders?"""
+    def fits(self, batch: int, budget: int, *, orders: int | None = None) -> bool:
+        """Do the simulated steps run under `budget`: in each of so many orders, or else in most of them?"""
         asked = (batch, budget, orders)
         if asked not in self._fitting:
-            self._fitting[asked] = self._fits(batch, budget, orders)
+            tries = (self._runs(batch, budget, seed) for seed in range(orders or self._votes))
+            self._fitting[asked] = _most(tries, self._votes) if orders is None else all(tries)
         return self._fitting[asked]
 
-    def _fits(self, batch: int, budget: int, orders: int) -> bool:
-        graph = self.graph_for(batch)
+    def _runs(self, batch: int, budget: int, seed: int) -> bool:
         try:
-            for seed in range(orders):
-                simulate(graph, batch, steps=2, seed=seed, limit=budget)
+            simulate(self.graph_for(batch), batch, steps=2, seed=seed, limit=budget)
         except OutOfMemory:
             return False
         return True
@@ -152,21 +153,20 @@ class Forecast:
 
     def _simulated(self, batch: int) -> Figures:
         graph = self.graph_for(batch)
-        logs: list[list[Event]] = [[]]
-        runs = [simulate(graph, batch, log=logs[0])]
-        while len(runs) < SEEDS and runs[0].executed < MANY_EXECUTIONS:
-            logs.append([])
-            runs.append(simulate(graph, batch, seed=len(runs), log=logs[-1]))
+        log: list[Event] = []
+        first = simulate(graph, batch, log=log)
+        runs = [first, *(simulate(graph, batch, seed=seed) for seed in range(1, _orders_for(first)))]
         self._orders = min(TRIED, len(runs))
-        if runs[0].rounds_guessed:
+        self._votes = VOTES if len(runs) == ORDERS else self._orders
+        if first.rounds_guessed:
             self.notes = [ENDLESS]
-        middle = sorted(range(len(runs)), key=lambda k: runs[k].peak)[len(runs) // 2]
-        held = at_peak(graph, logs[middle])
-        others = _explore(graph, batch) if runs[0].executed < FEW_EXECUTIONS else []
-        requested = round(statistics.median(run.requested for run in runs))
-        upper = _bound([*runs, *others])
-        self._known.append(Known(Recording(graph, batch, logs[middle]), upper / runs[middle].peak))
-        return _figures(runs[middle].peak, requested, upper, held)
+        middle = sorted(range(len(runs)), key=lambda seed: runs[seed].peak)[len(runs) // 2]
+        if middle != 0:
+            log.clear()
+            simulate(graph, batch, seed=middle, log=log)
+        peak, upper = runs[middle].peak, _bound(runs)
+        self._known.append(Known(Recording(graph, batch, log), upper / peak))
+        return _figures(peak, round(statistics.median(run.requested for run in runs)), upper, at_peak(graph, log))
 
     def _nearest(self, batch: int) -> Known | None:
         graph = self.graph_for(batch)
@@ -192,8 +192,20 @@ def _replayed(known: Known, batch: int) -> Figures:
     return _figures(found.peak, found.requested, round(found.peak * known.spread), found.held)
 
 
-def _explore(graph: StepGraph, batch: int) -> list[Outcome]:
-    return [simulate(graph, batch, seed=100 + k, jitter=1.15 + k % 9 / 20) for k in range(EXPLORED)]
+def _most(votes: Iterator[bool], count: int) -> bool:
+    """As soon as it is decided."""
+    tally = [0, 0]
+    for vote in votes:
+        tally[vote] += 1
+        if max(tally) > count // 2:
+            break
+    return tally[True] > tally[False]
+
+
+def _orders_for(run: Outcome) -> int:
+    if run.executed < MANY_EXECUTIONS:
+        return ORDERS
+    return FEWER_ORDERS if run.executed < TOO_MANY_EXECUTIONS else 1
 
 
 def _bound(runs: list[Outcome]) -> int:

@@ -16,6 +16,9 @@ from memfit.simulation.plan import Plan
 
 WAKE_UP = 15e-6
 BESIDE = 0.5  # an operation takes so much longer for each other one that runs beside it: kernels share the cores
+JITTER = 1.15
+UNFAIR = 0.15  # of the operations that begin beside another
+QUEUED = 6e-5  # seconds: shorter kernels do their work in the operation's own thread
 ROUNDS = 10  # of a loop that ends when its data says so
 FAULT = 5e-11  # seconds to touch a byte that nobody has touched before
 
@@ -32,10 +35,10 @@ class Worker:
 
 
 class Step:
-    """One run of the graph. `jitter` makes durations irregular, as those of real kernels are."""
+    """One run of the graph. Durations are irregular, as those of real kernels are."""
 
-    def __init__(self, plan: Plan, operations: Operations, chance: random.Random, jitter: float) -> None:
-        self.plan, self.operations, self.chance, self.jitter = plan, operations, chance, jitter
+    def __init__(self, plan: Plan, operations: Operations, chance: random.Random) -> None:
+        self.plan, self.operations, self.chance = plan, operations, chance
         self.memory = operations.memory
         self.wakes: list[tuple[float, int]] = []
         self.now = 0.0
@@ -138,9 +141,19 @@ class Step:
                 self.too_full = self.memory.allocator.in_use
                 return
             if seconds > 0:
-                worker.left, worker.running = seconds, state
+                worker.left, worker.running = self._beside(worker, seconds), state
                 return
             self._finish(index, state)
+
+    def _beside(self, worker: Worker, seconds: float) -> float:
+        """Kernels queue for the same threads: now and then the one with more to do is served first."""
+        for other in self.workers:
+            if other.running is not None and seconds > QUEUED and self.chance.random() < UNFAIR:
+                if other.left < seconds:
+                    other.left += seconds
+                else:
+                    seconds += other.left
+        return seconds
 
     def _next(self, worker: Worker) -> Any:
         if worker.inline:
@@ -165,7 +178,7 @@ class Step:
             outputs[0].value, self.rounds_guessed = iteration.index < ROUNDS, True
         seconds = self.plan.seconds[index]
         if seconds > 0:
-            seconds *= self.chance.uniform(1.0, self.jitter)
+            seconds *= self.chance.uniform(1.0, JITTER)
             seconds += FAULT * (self.memory.allocator.touched - touched)
         return seconds, (task, inputs, outputs, temps)
 

@@ -34,7 +34,6 @@ def simulate(
     *,
     steps: int = 3,
     seed: int = 0,
-    jitter: float = 1.15,
     limit: int = UNLIMITED,
     log: list[Event] | None = None,
 ) -> Outcome:
@@ -43,7 +42,7 @@ def simulate(
     Where only data decides between two branches, the larger one counts.
     """
     logs: list[list[Event] | None] = [None, None] if log is None else [[], []]
-    run = partial(_simulate, graph, batch, steps=steps, seed=seed, jitter=jitter, limit=limit)
+    run = partial(_simulate, graph, batch, steps=steps, seed=seed, limit=limit)
     chosen, outcome = 1, run(branch=1, log=logs[1])
     if outcome.branch_guessed:
         other = run(branch=0, log=logs[0])
@@ -59,7 +58,6 @@ def _simulate(
     *,
     steps: int,
     seed: int,
-    jitter: float,
     limit: int,
     branch: int,
     log: list[Event] | None,
@@ -75,7 +73,7 @@ def _simulate(
         if number == 0:
             _make_constants(plan, memory)
         operations = Operations(plan, memory, variables, values, arguments, branch)
-        step = Step(plan, operations, chance, jitter)
+        step = Step(plan, operations, chance)
         step.run()
         for argument in arguments:
             memory.drop(argument)

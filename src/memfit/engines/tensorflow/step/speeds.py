@@ -66,13 +66,13 @@ ONEDNN = {
 
 WIDE_DEFAULT = Speed(1.5e-6, memory=7e10)
 WIDE = {
-    "Conv2DBackpropFilter": Speed(2.5e-4, 2.4e11, 4.5e10, 3.9e10),
+    "Conv2DBackpropFilter": Speed(2e-4, 2.2e11, memory=2.7e10),
     "Conv2DBackpropInput": Speed(6.5e-5, 2.4e11, memory=2.5e10),
-    "Conv2D": Speed(7e-5, 2.8e11, 4.6e10, 4.4e10),
-    "_FusedConv2D": Speed(1.2e-4, 2.7e11, 4.4e10, 8.6e10),
-    "Conv3DBackpropFilterV2": Speed(2.6e-4, 3.6e11, 3.8e10, 9e10),
+    "Conv2D": Speed(7e-5, 2.35e11, memory=5.1e10),
+    "_FusedConv2D": Speed(1e-4, 2.3e11, memory=6.4e10),
+    "Conv3DBackpropFilterV2": Speed(2.4e-4, 2.25e11, memory=3.1e10),
     "Conv3DBackpropInputV2": Speed(1.2e-4, 2.4e11),
-    **dict.fromkeys(("Conv3D", "_FusedConv3D"), Speed(1.3e-4, 3.6e11, 4e10, 3.5e10)),
+    **dict.fromkeys(("Conv3D", "_FusedConv3D"), Speed(1.1e-4, 2.4e11, memory=1.8e10)),
     "MatMul": Speed(6e-6, 2.4e11, 3e9, 3e10),
     "_FusedMatMul": Speed(3e-5, 2.3e11, memory=2.5e10),
     **dict.fromkeys(("BatchMatMulV2", "BatchMatMulV3"), Speed(7e-5, 2.7e11, memory=2.9e10)),

@@ -22,7 +22,7 @@ def work(call: Call) -> tuple[Size, Size]:
         image = call.inputs[2] if "Backprop" in op else call.outputs[0]
         filters = call.outputs[0] if "BackpropFilter" in op else call.inputs[1]
         volume = math.prod(filters.dims[:-1])
-        flops = scaled(image, 2.0 * volume * lanes_for_channels(call, filters))
+        flops = scaled(image, 2.0 * volume * whole_vectors(call, filters))
         return flops, scaled(image, volume * image.width / filters.dims[-1])
     if op in ("MatMul", "_FusedMatMul", "BatchMatMulV2", "BatchMatMul", "BatchMatMulV3"):
         return operations((*call.outputs[0].dims, inner_size(call)), call.outputs[0]), turned(call)
@@ -31,10 +31,12 @@ def work(call: Call) -> tuple[Size, Size]:
     return Size(0.0), Size(0.0)
 
 
-def lanes_for_channels(call: Call, filters: Shape) -> float:
-    """oneDNN's gradient to an image computes whole vectors of channels, also where the image has fewer."""
-    whole = call.op in onednn.TO_INPUT and onednn.runs(call.op, call.outputs)
-    return max(1.0, machine.lanes() / filters.dims[-2]) if whole else 1.0
+def whole_vectors(call: Call, filters: Shape) -> float:
+    """oneDNN computes whole vectors of the channels that it makes: so many times what they are, where they are few."""
+    if not onednn.runs(call.op, call.outputs):
+        return 1.0
+    made = filters.dims[-2] if call.op in onednn.TO_INPUT else filters.dims[-1]
+    return math.ceil(made / machine.lanes()) * machine.lanes() / made
 
 
 def turned(call: Call) -> Size:
