@@ -32,7 +32,7 @@ CAUTION = 0.6  # 1/2 would keep as much back as what that takes beyond the budge
 LEAST_GROWTH = 1.03
 UNKNOWN = 0.05  # more where sizes could not be inferred
 ENDLESS = f"a loop runs until its data says stop: {ROUNDS} rounds are counted, and the bound is wider"
-CONFIDENCE = "of the benchmark's 83 real peaks one was above this bound"
+CONFIDENCE = "none of the benchmark's 134 real peaks was above this bound"
 
 
 @dataclass(frozen=True)
