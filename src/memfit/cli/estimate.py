@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> int:
     from memfit.errors import UsageError
-    from memfit.estimation.run import calibrate, estimate_target
+    from memfit.estimation.run import estimate_target
     from memfit.models.target import Target
     from memfit.sizes import parse_size
 
@@ -32,9 +32,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
         raise UsageError("--largest needs a budget: add --budget 8GiB")
     target = Target(options.target, unsafe=options.unsafe_deserialization)
     with output.progress() as progress:
-        if options.calibrate:
-            calibrate(progress)
-        estimate = estimate_target(target, options.batch, budget=budget, on_progress=progress)
+        estimate = estimate_target(
+            target, options.batch, budget=budget, calibrate=options.calibrate, on_progress=progress
+        )
     values = estimate.values
     output.result("estimate", values, str(values["largest_batch"]) if options.largest else estimate.text)
     if not options.largest:

@@ -157,7 +157,7 @@ class Forecast:
         first = simulate(graph, batch, log=log)
         runs = [first, *(simulate(graph, batch, seed=seed) for seed in range(1, _orders_for(first)))]
         self._orders = min(TRIED, len(runs))
-        self._votes = VOTES if len(runs) == ORDERS else self._orders
+        self._votes = min(VOTES, len(runs))
         if first.rounds_guessed:
             self.notes = [ENDLESS]
         middle = sorted(range(len(runs)), key=lambda seed: runs[seed].peak)[len(runs) // 2]

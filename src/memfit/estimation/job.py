@@ -17,6 +17,7 @@ class EstimateJob:
     target: Target
     batch_size: int
     budget: int | None
+    calibrate: bool
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,6 @@ class Rendered:
 
     values: dict[str, Any]
     text: str
-
-
-def calibrate(_: None, reporter: Reporter) -> None:
-    reporter.progress("starting TensorFlow")
-    engines.current().calibrate(reporter.progress)
 
 
 def run(job: EstimateJob, reporter: Reporter) -> Rendered:
@@ -41,16 +37,18 @@ def run(job: EstimateJob, reporter: Reporter) -> Rendered:
         loaded = job.target.load_without_weights()
         x, y = portable(loaded.x, 1), portable(loaded.y, 1)
         require_trainable(loaded.model, x)
-        _calibrate_once(reporter)
+        _calibrate(reporter, anew=job.calibrate)
         reporter.progress("tracing the training step")
         estimate = estimate_built(loaded.model, job.batch_size, x, y, job.budget)
     reporter.progress("simulating other batch sizes")
     return Rendered(estimate.to_dict(), str(estimate))
 
 
-def _calibrate_once(reporter: Reporter) -> None:
-    """Once on a machine. An estimate that has to do without says so."""
+def _calibrate(reporter: Reporter, anew: bool) -> None:
+    """Once on a machine, unless it is asked for. An estimate that has to do without says so."""
     engine = engines.current()
-    if not engine.calibrated():
+    if anew:
+        engine.calibrate(reporter.progress)
+    elif not engine.calibrated():
         with suppress(Exception):
             engine.calibrate(reporter.progress)

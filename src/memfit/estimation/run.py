@@ -97,19 +97,15 @@ def estimate_target(
     batch_size: int = 32,
     *,
     budget: Size | None = None,
+    calibrate: bool = False,
     on_progress: Callable[[str], None] | None = None,
 ) -> Rendered:
     """Estimate what the child builds; what comes back is ready to be shown."""
     target.check()
     limit = None if budget is None else parse_size(budget)
-    job = EstimateJob(target, check_batch_size(batch_size), limit)
+    job = EstimateJob(target, check_batch_size(batch_size), limit, calibrate)
     rendered: Rendered = device.run_in_child("memfit.estimation.job:run", job, on_progress=on_progress)
     return rendered
-
-
-def calibrate(on_progress: Callable[[str], None] | None = None) -> None:
-    """Measure in a child what this machine's kernels take, and keep it for later estimates."""
-    device.run_in_child("memfit.estimation.job:calibrate", None, on_progress=on_progress)
 
 
 def _trace(model: Any, tries: list[Batch], method: str, batch_size: int) -> engines.TracedStep:

@@ -141,11 +141,11 @@ class Step:
                 self.too_full = self.memory.allocator.in_use
                 return
             if seconds > 0:
-                worker.left, worker.running = self._beside(worker, seconds), state
+                worker.left, worker.running = self._beside_others(seconds), state
                 return
             self._finish(index, state)
 
-    def _beside(self, worker: Worker, seconds: float) -> float:
+    def _beside_others(self, seconds: float) -> float:
         """Kernels queue for the same threads: now and then the one with more to do is served first."""
         for other in self.workers:
             if other.running is not None and seconds > QUEUED and self.chance.random() < UNFAIR:

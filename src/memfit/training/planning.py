@@ -119,5 +119,5 @@ def _simulated(traced: TracedStep | None) -> Forecast | None:
     if traced is None:
         return None
     forecast = Forecast(traced.graph_for)
-    forecast.fits(1, 2**62)  # what cannot be simulated shows here
+    forecast.fits(1, 2**62, orders=1)  # what cannot be simulated shows here
     return forecast
