@@ -71,7 +71,8 @@ def largest(estimate: Estimate) -> list[str]:
     if batch:
         return [f"largest batch that fits in {format_size(estimate.budget)}, with a little kept back: {batch}"]
     kind, size = max(estimate.at(1).by_kind.items(), key=lambda part: part[1])
-    return [f"not even one sample fits in {format_size(estimate.budget)}: {kind} alone take {format_size(size)}"]
+    why = f"the largest part, {kind}, takes {format_size(size)}"
+    return [f"not even one sample fits in {format_size(estimate.budget)}: {why}"]
 
 
 def peaks(estimate: Estimate) -> list[tuple[int, int]]:
