@@ -45,6 +45,10 @@ def milliseconds(seconds: float) -> str:
     return f"{1000 * seconds:.0f} ms"
 
 
+def mebibytes(size: float) -> str:
+    return f"{size / 2**20:.0f} MiB"
+
+
 def number(value: float) -> str:
     return f"{value:.0f}"
 
@@ -73,6 +77,9 @@ def of_costs(rows: list[Comparison]) -> Iterator[Claim]:
     yield Claim("time / Keras's own trace, median", median(row.time_ratio for row in done), 1.5, times)
     yield Claim(
         "time / Keras's own trace, 95th percentile", percentile([r.time_ratio for r in done], 0.95), None, times
+    )
+    yield Claim(
+        "growth of the process, largest", max((row.estimate["growth"] for row in done), default=0), None, mebibytes
     )
     yield Claim("growth of the process / peak, median", median(row.growth_share for row in done), 0.10)
     own = [row.growth_share * row.trace["growth"] / max(1, row.estimate["growth"]) for row in done]

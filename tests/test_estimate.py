@@ -82,6 +82,28 @@ def test_a_model_larger_than_the_machine_is_estimated_in_little_memory(memfit, b
     assert answer["largest_batch"] == 0
 
 
+def test_nothing_of_the_batchs_size_is_computed_to_estimate_it():
+    """Grappler folds a causal mask, (batch, heads, length, length), into a constant: of gigabytes, at this length."""
+    code = (
+        "import resource, keras, memfit\n"
+        "def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+        "tokens = keras.Input((1024,), dtype='int32')\n"
+        "x = keras.layers.Embedding(1000, 128)(tokens)\n"
+        "for _ in range(2):\n"
+        "    x = keras.layers.MultiHeadAttention(16, 8)(x, x, use_causal_mask=True)\n"
+        "model = keras.Model(tokens, keras.layers.Dense(1000)(x))\n"
+        "model.compile('adam', keras.losses.SparseCategoricalCrossentropy(from_logits=True))\n"
+        "before = most()\n"
+        "estimate = memfit.estimate(model, 1)\n"
+        "print(estimate.at(2).requested - estimate.requested, most() - before)\n"
+    )
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    a_sample, grown = map(int, finished.stdout.split())
+    mask = 16 * 1024 * 1024
+    assert a_sample > 2 * 4 * mask + mask, "scores of two layers, and the mask"
+    assert grown < 256 * 2**20
+
+
 def test_a_wide_dtype_is_pointed_out(memfit, builder):
     target = builder(
         "wide = layers.Dense(512, dtype='float64', name='wide')\n"

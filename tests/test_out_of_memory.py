@@ -90,6 +90,13 @@ def test_a_crash_after_a_failed_allocation_is_running_out(code, how):
     assert (death.failure.how, death.failure.bytes) == (how, 800_000_000)
 
 
+def test_a_crash_names_the_op_and_the_layer_as_the_user_knows_them():
+    op = "gradient_tape/net.memfit.25._1/block.memfit.9./dense_1.memfit.8._1/Gelu/mul_2/Mul"
+    failure = explain_death(-11, DUMP.replace("by op Mul", f"by op {op}"), budget=200 * 2**20, state=None).failure
+    assert failure.op == "gradient_tape/net_1/block/dense_1_1/Gelu/mul_2/Mul"
+    assert failure.layer == "block/dense_1"
+
+
 def test_a_crash_with_a_full_allocator_is_running_out():
     death = explain_death(-11, "", budget=100, state=State(live=95, peak=99))
     assert isinstance(death, DoesNotFit)

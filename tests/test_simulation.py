@@ -1,5 +1,6 @@
 """The simulated allocator and executor, on graphs small enough to follow by hand."""
 
+import math
 import random
 from collections import Counter
 from itertools import pairwise
@@ -10,6 +11,7 @@ from memfit.estimation.forecast import Forecast, _most
 from memfit.simulation.allocator import LARGEST_SLACK, Allocator, OutOfMemory
 from memfit.simulation.graph import Kind, Node, Size, Speed, StepGraph, Variable
 from memfit.simulation.holdings import at_peak
+from memfit.simulation.plan import Plan
 from memfit.simulation.replay import Recording
 from memfit.simulation.simulate import simulate
 
@@ -85,18 +87,18 @@ def chain(*kinds_and_forwards):
 
 
 def test_a_chain_holds_an_input_and_an_output_at_a_time():
-    outcome = simulate(chain((), (), ()), batch=4)
+    outcome = simulate(Plan(chain((), (), ()), batch=4))
     assert outcome.requested == pytest.approx(1 * MIB + 4 * MIB + 2 * 4 * MIB, rel=0.01)
 
 
 def test_an_operation_that_takes_its_inputs_buffer_over_allocates_nothing():
-    outcome = simulate(chain((), ((0,),), ((0,),)), batch=4)
+    outcome = simulate(Plan(chain((), ((0,),), ((0,),)), batch=4))
     assert outcome.requested == pytest.approx(1 * MIB + 2 * 4 * MIB, rel=0.01)
 
 
 def test_who_holds_the_peak_is_told_by_kind_and_layer():
     graph, log = chain((), ()), []
-    simulate(graph, batch=4, log=log)
+    simulate(Plan(graph, batch=4), log=log)
     held = at_peak(graph, log)
     assert held["inputs", "(inputs)"] == 4 * MIB
     assert held["weights", "layer_0"] >= MIB
@@ -106,18 +108,18 @@ def test_who_holds_the_peak_is_told_by_kind_and_layer():
 
 def test_the_recorded_order_replayed_at_another_batch_is_what_a_simulation_finds():
     graph, log = chain((), (), ((0,),), ()), []
-    simulate(graph, batch=4, log=log)
+    simulate(Plan(graph, batch=4), log=log)
     recording = Recording(graph, 4, log)
     for batch in (1, 4, 7, 64):
-        assert recording.at(batch).requested == pytest.approx(simulate(graph, batch).requested, rel=0.01)
+        assert recording.at(batch).requested == pytest.approx(simulate(Plan(graph, batch)).requested, rel=0.01)
 
 
 def test_a_limit_below_the_need_is_out_of_memory():
     graph = chain((), (), ())
-    need = simulate(graph, batch=8).peak
-    simulate(graph, batch=8, limit=need + 4 * MIB)
+    need = simulate(Plan(graph, batch=8)).peak
+    simulate(Plan(graph, batch=8), limit=need + 4 * MIB)
     with pytest.raises(OutOfMemory):
-        simulate(graph, batch=8, limit=need // 2)
+        simulate(Plan(graph, batch=8), limit=need // 2)
 
 
 def test_an_operation_waits_for_memory_that_a_thread_is_about_to_give_back():
@@ -128,7 +130,23 @@ def test_an_operation_waits_for_memory_that_a_thread_is_about_to_give_back():
         Node("frees_the_large_one", "Op", Kind.COMPUTE, [(1, 0)], [], [tiny]),
         Node("needs_its_place", "Op", Kind.COMPUTE, [(1, 1)], [], [smaller]),
     ]
-    assert simulate(StepGraph(nodes, [], [tiny]), batch=1, limit=24 * MIB).peak <= 24 * MIB
+    assert simulate(Plan(StepGraph(nodes, [], [tiny]), batch=1), limit=24 * MIB).peak <= 24 * MIB
+
+
+@pytest.mark.parametrize("kind", [Kind.COMPUTE, Kind.LIST])
+def test_an_operation_that_waits_for_memory_keeps_what_it_has(kind):
+    large, tiny = Size(16.0 * MIB), Size(1024.0)
+    nodes = [
+        Node("input", "_Arg", Kind.ARGUMENT, [], [], [tiny], expensive=False, variable=0),
+        Node("makes", "Op", Kind.COMPUTE, [(0, 0)], [], [Size(8.0 * MIB), large]),
+        Node("frees_the_large_one", "Op", Kind.COMPUTE, [(1, 1)], [], [tiny]),
+        Node("needs_its_place", "Op", kind, [(1, 0)], [], [Size(4.0 * MIB)] * 2, list_op="unstack", value=2),
+    ]
+    for seed in range(10):
+        log = []
+        simulate(Plan(StepGraph(nodes, [], [tiny]), batch=1), steps=1, seed=seed, limit=32 * MIB, log=log)
+        taken = [event for event in log if event.label == 3 and event.bytes > 0]
+        assert [event.bytes for event in taken] == [4 * MIB] * 2
 
 
 def test_of_two_operations_side_by_side_the_longer_ends_first_now_and_then():
@@ -141,7 +159,7 @@ def test_of_two_operations_side_by_side_the_longer_ends_first_now_and_then():
     ended_first = Counter()
     for seed in range(300):
         log = []
-        simulate(StepGraph(nodes, [], [tiny]), batch=1, steps=1, seed=seed, log=log)
+        simulate(Plan(StepGraph(nodes, [], [tiny]), batch=1), steps=1, seed=seed, log=log)
         ended_first[next(event.label for event in log if event.bytes < 0 and event.label in (1, 2))] += 1
     assert 0.05 < ended_first[2] / 300 < 0.3
 
@@ -157,6 +175,15 @@ def test_only_what_could_not_be_inferred_widens_the_bound():
     uncertain.uncertain = True
     bounds = [Forecast(lambda batch, graph=graph: graph).upper(4) for graph in (plain, told, uncertain)]
     assert bounds[0] == bounds[1] < bounds[2]
+
+
+def test_the_largest_batch_surely_fits_and_15_percent_more_does_not():
+    graph = chain((), (), ())
+    forecast = Forecast(lambda batch: graph)
+    for budget in (50 * MIB, 90 * MIB, 200 * MIB):
+        batch = forecast.largest_batch(budget)
+        assert forecast.fits(batch, budget, orders=8)
+        assert not forecast.fits(math.ceil(1.15 * batch), budget)
 
 
 def test_the_largest_batch_keeps_less_back_where_most_memory_is_the_models_own():

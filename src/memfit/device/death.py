@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from dataclasses import replace
 
+from memfit import engines
 from memfit.device.channel import State
 from memfit.device.oom import mentions_out_of_memory, read_failure
 from memfit.errors import ChildFailed, DoesNotFit, Failure, MemfitError
@@ -30,13 +31,20 @@ def explain_death(returncode: int, log: str, *, budget: int | None, state: State
     if number == signal.SIGKILL:
         return DoesNotFit(_killed_text(state), budget=budget, failure=Failure(how="killed"))
     if number in _CRASHES and (mentions_out_of_memory(log) or _nearly_full(state, budget)):
-        failure = replace(read_failure(log), how=_CRASHES[signal.Signals(number)])
+        failure = replace(_last_failure(log), how=_CRASHES[signal.Signals(number)])
         return DoesNotFit(failure_text(failure, budget), budget=budget, failure=failure)
     if number == signal.SIGILL:
         return IllegalInstruction(
             "the CPU refused an instruction that it advertises; set ONEDNN_MAX_CPU_ISA=AVX2 and try again"
         )
     return ChildFailed(f"the child process ended with {_ending(returncode, number)}. {_last_line(log)}")
+
+
+def _last_failure(log: str) -> Failure:
+    """The allocation that failed last, with its op's name as the user knows it."""
+    failure, engine = read_failure(log), engines.current()
+    op = failure.op or ""
+    return replace(failure, op=engine.plain_name(op) or None, layer=engine.layer_in_name(op))
 
 
 def failure_text(failure: Failure, budget: int | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,15 +16,17 @@ from memfit.simulation.executor import ROUNDS
 from memfit.simulation.graph import StepGraph
 from memfit.simulation.holdings import Holdings, at_peak
 from memfit.simulation.memory import Event
+from memfit.simulation.plan import Plan
 from memfit.simulation.replay import Recording
-from memfit.simulation.simulate import Outcome, simulate
+from memfit.simulation.simulate import LONG, Outcome, simulate
 
-ORDERS = 25  # simulated for the first batch
+ORDERS = 15  # simulated for the first batch
 FEWER_ORDERS = 5
 VOTES = 5  # of these orders, to see whether a batch fits in most of them
-TRIED = 3  # to see whether a batch surely fits
+TRIED = 3  # to search for the largest batch
+SURE = 8  # to see whether it surely fits
 MANY_EXECUTIONS = 3200
-TOO_MANY_EXECUTIONS = 15000  # a long loop: one simulation takes as long as it takes
+NEEDED_LEAST, NEEDED_MOST = 0.85, 1.2  # of the bytes requested, and of the peak: what steps mostly need
 MARGIN = 1.075
 PADDING = 1 / 3  # more, as a share of the padding, which depends on every allocation before
 CLIMB = (15, 10, 5, 2)  # percent
@@ -32,7 +35,7 @@ CAUTION = 0.6  # 1/2 would keep as much back as what that takes beyond the budge
 LEAST_GROWTH = 1.03
 UNKNOWN = 0.05  # more where sizes could not be inferred
 ENDLESS = f"a loop runs until its data says stop: {ROUNDS} rounds are counted, and the bound is wider"
-CONFIDENCE = "none of the benchmark's 134 real peaks was above this bound"
+CONFIDENCE = "none of the real peaks of the benchmark's 70 models was above this bound"
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class Forecast:
     _largest: dict[int, int] = field(default_factory=dict)
     _orders: int = TRIED  # tried for the largest batch; of a step with long loops one takes long enough
     _votes: int = VOTES
+    _sure: int = SURE
+    _planned: Plan | None = None
 
     confidence = CONFIDENCE
 
@@ -84,8 +89,11 @@ class Forecast:
 
     def needs(self, batch: int) -> int:
         """The smallest limit under which the simulated steps run, to one percent."""
-        high = self.at(batch).peak * 2
-        low = self.at(batch).requested // 2
+        low, high = round(self.at(batch).requested * NEEDED_LEAST), round(self.at(batch).peak * NEEDED_MOST)
+        while self.fits(batch, low):
+            low, high = low // 2, low
+        while not self.fits(batch, high):
+            low, high = high, high * 2
         while high - low > high // 100:
             middle = (low + high) // 2
             low, high = (low, middle) if self.fits(batch, middle) else (middle, high)
@@ -101,7 +109,7 @@ class Forecast:
 
     def _runs(self, batch: int, budget: int, seed: int) -> bool:
         try:
-            simulate(self.graph_for(batch), batch, steps=2, seed=seed, limit=budget)
+            simulate(self._plan(batch), steps=2, seed=seed, limit=budget)
         except OutOfMemory:
             return False
         return True
@@ -117,8 +125,17 @@ class Forecast:
             return 0
         limit = round(budget * (share or self._safe_share(budget)))
         if limit not in self._largest:
-            self._largest[limit] = self._search(limit, budget)
+            found = self._search(limit, budget)
+            self._largest[limit] = self._between(found, budget) if found and share is None else found
         return self._largest[limit]
+
+    def _between(self, batch: int, budget: int) -> int:
+        """The nearest batch that fits in many orders, while 15 % more does not."""
+        while self.fits(math.ceil(batch * (1 + TOO_MUCH_MORE)), budget, orders=self._orders):
+            batch += max(batch // 50, 1)
+        while batch > 1 and not self.fits(batch, budget, orders=self._sure):
+            batch = batch * 31 // 32
+        return batch
 
     def _safe_share(self, budget: int) -> float:
         """Real runs take other orders and fragment memory in other ways, so that near the limit the same batch trains
@@ -152,21 +169,29 @@ class Forecast:
         return low
 
     def _simulated(self, batch: int) -> Figures:
-        graph = self.graph_for(batch)
+        plan = self._plan(batch)
         log: list[Event] = []
-        first = simulate(graph, batch, log=log)
-        runs = [first, *(simulate(graph, batch, seed=seed) for seed in range(1, _orders_for(first)))]
+        first = simulate(plan, log=log)
+        runs = [first, *(simulate(plan, seed=seed) for seed in range(1, _orders_for(first)))]
         self._orders = min(TRIED, len(runs))
         self._votes = min(VOTES, len(runs))
+        self._sure = min(SURE, len(runs))
         if first.rounds_guessed:
             self.notes = [ENDLESS]
         middle = sorted(range(len(runs)), key=lambda seed: runs[seed].peak)[len(runs) // 2]
         if middle != 0:
             log.clear()
-            simulate(graph, batch, seed=middle, log=log)
+            simulate(plan, seed=middle, log=log)
         peak, upper = runs[middle].peak, _bound(runs)
-        self._known.append(Known(Recording(graph, batch, log), upper / peak))
-        return _figures(peak, round(statistics.median(run.requested for run in runs)), upper, at_peak(graph, log))
+        self._known.append(Known(Recording(plan.graph, batch, log), upper / peak))
+        requested = round(statistics.median(run.requested for run in runs))
+        return _figures(peak, requested, upper, at_peak(plan.graph, log))
+
+    def _plan(self, batch: int) -> Plan:
+        """Made once for all orders and budgets that are tried at a batch."""
+        if self._planned is None or self._planned.batch != batch:
+            self._planned = Plan(self.graph_for(batch), batch)
+        return self._planned
 
     def _nearest(self, batch: int) -> Known | None:
         graph = self.graph_for(batch)
@@ -205,7 +230,7 @@ def _most(votes: Iterator[bool], count: int) -> bool:
 def _orders_for(run: Outcome) -> int:
     if run.executed < MANY_EXECUTIONS:
         return ORDERS
-    return FEWER_ORDERS if run.executed < TOO_MANY_EXECUTIONS else 1
+    return FEWER_ORDERS if run.executed < LONG else 1
 
 
 def _bound(runs: list[Outcome]) -> int:

@@ -11,7 +11,8 @@ from typing import Any
 from memfit.simulation.allocator import OutOfMemory
 from memfit.simulation.frames import Frame, Iteration
 from memfit.simulation.graph import Kind
-from memfit.simulation.operations import DEAD, Operations
+from memfit.simulation.memory import DEAD
+from memfit.simulation.operations import Operations
 from memfit.simulation.plan import Plan
 
 WAKE_UP = 15e-6
@@ -188,16 +189,12 @@ class Step:
         for temp in temps:
             memory.drop(temp)
         if inputs is not None:
-            for buffer in inputs:
-                if buffer is not None and buffer is not DEAD:
-                    memory.drop(buffer)
+            memory.drop_all(inputs)
         self.executed += 1
         ready: list[Any] = []
         self._propagate(task, outputs, ready)
         if outputs is not None:
-            for buffer in outputs:
-                if buffer is not None and buffer is not DEAD:
-                    memory.drop(buffer)
+            memory.drop_all(outputs)
         if ready:
             self._schedule(ready, self.workers[worker])
 
@@ -235,7 +232,7 @@ class Step:
             return
         iteration.outstanding -= 1
         frame = iteration.frame
-        while True:
+        while not iteration.outstanding:
             oldest = min(frame.iterations, default=-1)
             if oldest < 0 or frame.awaited > 0 or frame.iterations[oldest].outstanding > 0 or oldest == frame.count:
                 return

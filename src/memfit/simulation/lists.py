@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from memfit.simulation.operations import Operations
 
 
-def run_list(operations: Operations, index: int, node: Node, inputs: Any) -> tuple[list[Any], list[Any]]:
+def run_list(operations: Operations, index: int, inputs: Any) -> tuple[list[Any], list[Any]]:
+    node = operations.plan.nodes[index]
     return _RUN[node.list_op](operations, index, node, inputs), []
 
 
@@ -78,7 +79,7 @@ def _get(operations: Operations, index: int, node: Node, inputs: Any) -> list[An
 def _unstack(operations: Operations, index: int, node: Node, inputs: Any) -> list[Any]:
     count = int(node.value or 1)
     size = operations.plan.sizes[node.inputs[0][0]][node.inputs[0][1]] // max(1, count)
-    return [_empty([operations.memory.new(size, index) for _ in range(count)])]
+    return [_empty(operations.several(index, inputs, [size] * count))]
 
 
 def _stack(operations: Operations, index: int, node: Node, inputs: Any) -> list[Any]:
@@ -99,7 +100,9 @@ def _small(operations: Operations, index: int, node: Node, inputs: Any) -> list[
 
 
 def _zeros(operations: Operations, index: int, node: Node, inputs: Any) -> list[Any]:
-    return [_empty([None if i is None else operations.memory.new(i.request, index) for i in (inputs[0].items or [])])]
+    items = inputs[0].items or []
+    made = iter(operations.several(index, inputs, [item.request for item in items if item is not None]))
+    return [_empty([None if item is None else next(made) for item in items])]
 
 
 def _add(operations: Operations, index: int, node: Node, inputs: Any) -> list[Any]:

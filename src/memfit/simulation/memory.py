@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from memfit.simulation.allocator import Allocator
 
+DEAD = object()  # what stands for the value of a branch that was not taken
 INPUT = -1  # the label of a step's arguments; an operation's is its index
 _FIRST_VARIABLE = -2
 
@@ -55,6 +57,14 @@ class Memory:
         if self.asked > self.asked_peak:
             self.asked_peak = self.asked
         return buffer
+
+    def drop_all(self, buffers: Iterable[Any]) -> None:
+        for buffer in buffers:
+            if buffer is not None and buffer is not DEAD:
+                if buffer.refs > 1:
+                    buffer.refs -= 1
+                else:
+                    self.drop(buffer)
 
     def drop(self, buffer: Buffer | None) -> None:
         if buffer is None:

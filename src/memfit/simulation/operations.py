@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from memfit.simulation.allocator import OutOfMemory
-from memfit.simulation.graph import Kind, Node
+from memfit.simulation.graph import Kind
 from memfit.simulation.lists import run_list
-from memfit.simulation.memory import Buffer, Memory, variable_label
+from memfit.simulation.memory import DEAD, Buffer, Memory, variable_label
 from memfit.simulation.plan import Plan
 
-DEAD = object()
+Made = tuple[list[Any], list[Buffer | None]]  # outputs, and temporaries
+
+
+class Begun:
+    """What an operation has by now. One that `waits` for memory had found nothing to reuse, and looks no more."""
+
+    __slots__ = ("outputs", "reused", "temps", "waits")
+
+    def __init__(self) -> None:
+        self.outputs: list[Any] = []
+        self.temps: list[Buffer | None] = []
+        self.reused: set[int] = set()
+        self.waits = False
 
 
 class Operations:
@@ -25,104 +38,95 @@ class Operations:
         memory: Memory,
         variables: list[Buffer],
         values: list[Any],
+        constants: dict[int, list[Buffer]],
         arguments: list[Buffer],
         branch: int,
     ) -> None:
         self.plan, self.memory, self.variables, self.values = plan, memory, variables, values
-        self.arguments, self.branch = arguments, branch
+        self.constants, self.arguments, self.branch = constants, arguments, branch
         self.branch_guessed = False
+        self.waiting: dict[tuple[int, int], Begun] = {}
 
-    def run(self, index: int, inputs: Any) -> tuple[list[Any], list[Buffer]]:
-        kind = self.plan.kinds[index]
-        return self._compute(index, inputs) if kind == Kind.COMPUTE else self._special(index, kind, inputs)
+    def run(self, index: int, inputs: Any) -> Made:
+        return _RUN[self.plan.kinds[index]](self, index, inputs)
 
-    def _compute(self, index: int, inputs: Any) -> tuple[list[Any], list[Buffer]]:
-        temps: list[Buffer] = []
-        outputs: list[Any] = []
+    def several(self, index: int, inputs: Any, sizes: list[int]) -> list[Any]:
+        """Buffers of an operation that takes one after the other."""
+
+        def allocate(index: int, inputs: Any, begun: Begun) -> None:
+            for size in sizes[len(begun.outputs) :]:
+                begun.outputs.append(self.memory.new(size, index))
+
+        return self._kept(index, inputs, allocate).outputs
+
+    def _kept(self, index: int, inputs: Any, allocate: Callable[[int, Any, Begun], None]) -> Begun:
+        """Raises `OutOfMemory` where it has to wait; what it has already, it keeps until it is tried again."""
+        begun = self.waiting.pop((index, id(inputs)), None) or Begun()
         try:
-            self._allocate(index, inputs, outputs, temps)
+            allocate(index, inputs, begun)
         except OutOfMemory:
-            for buffer in [*outputs, *temps]:
-                self.memory.drop(buffer)
+            begun.waits = True
+            self.waiting[index, id(inputs)] = begun
             raise
-        return outputs, temps
+        return begun
 
-    def _allocate(self, index: int, inputs: Any, outputs: list[Any], temps: list[Buffer]) -> None:
-        plan, memory = self.plan, self.memory
-        sizes = plan.sizes[index]
-        wanted = plan.temps[index]
+    def _compute(self, index: int, inputs: Any) -> Made:
+        begun = self._kept(index, inputs, self._allocate)
+        return begun.outputs, begun.temps
+
+    def _allocate(self, index: int, inputs: Any, begun: Begun) -> None:
+        plan = self.plan
         first = plan.temps_first[index]
-        if wanted and first:
-            self._temporaries(index, inputs, wanted, temps)
-        forwards = plan.forwards[index]
-        taken: set[int] = set()
-        for k, size in enumerate(sizes):
-            outputs.append(self._output(index, k, size, inputs, forwards, taken))
-        if wanted and not first:
-            for k, size in enumerate(wanted):
-                temps.append(memory.new(size, index, -1 - k))
+        if first:
+            self._temporaries(index, inputs, begun)
+        for size in plan.sizes[index][len(begun.outputs) :]:
+            begun.outputs.append(
+                self._reused(index, inputs, begun) or self._new(size, index, len(begun.outputs), begun)
+            )
+        if not first:
+            self._temporaries(index, inputs, begun)
         fold = plan.folds[index]
         if fold is not None and inputs is not None:
-            outputs[0].value = fold([None if i is None else i.value for i in inputs])
+            begun.outputs[0].value = fold([None if i is None else i.value for i in inputs])
 
-    def _temporaries(self, index: int, inputs: Any, wanted: list[int], temps: list[Buffer]) -> None:
+    def _temporaries(self, index: int, inputs: Any, begun: Begun) -> None:
         spare = self.plan.nodes[index].forward_temp
-        for k, size in enumerate(wanted):
-            if k == 0 and spare >= 0 and inputs[spare] is not None and inputs[spare].refs == 1:
-                continue
-            temps.append(self.memory.new(size, index, -1 - k))
+        for size in self.plan.temps[index][len(begun.temps) :]:
+            k = len(begun.temps)
+            reuses = k == 0 and spare >= 0 and inputs[spare] is not None and inputs[spare].refs == 1
+            begun.temps.append(None if reuses and not begun.waits else self._new(size, index, -1 - k, begun))
 
-    def _output(self, index: int, k: int, size: int, inputs: Any, forwards: Any, taken: set[int]) -> Buffer:
-        if k < len(forwards):
+    def _reused(self, index: int, inputs: Any, begun: Begun) -> Buffer | None:
+        """The buffer of an input that nobody else needs, if the next output may take it over."""
+        k, forwards = len(begun.outputs), self.plan.forwards[index]
+        if k < len(forwards) and not begun.waits:
             for candidate in forwards[k]:
                 buffer: Buffer | None = inputs[candidate]
-                if buffer is not None and buffer.refs == 1 and candidate not in taken and buffer.address >= 0:
-                    taken.add(candidate)
+                if buffer is not None and buffer.refs == 1 and candidate not in begun.reused and buffer.address >= 0:
+                    begun.reused.add(candidate)
                     buffer.refs += 1
                     return buffer
-        return self.memory.new(size, index, k)
+        return None
 
-    def _special(self, index: int, kind: Kind, inputs: Any) -> tuple[list[Any], list[Buffer]]:
-        node = self.plan.nodes[index]
-        if kind in (Kind.ALIAS, Kind.ENTER, Kind.EXIT, Kind.NEXT, Kind.LOOP_COND):
-            outputs = [inputs[k] for k in range(len(node.outputs))]
-            for buffer in outputs:
-                if buffer is not None:
-                    buffer.refs += 1
-            return outputs, []
-        if kind == Kind.MERGE:
-            live = next((b for b in inputs if b is not None and b is not DEAD), None)
-            if live is not None:
-                live.refs += 1
-            return [live, None], []
-        if kind == Kind.SWITCH:
-            return self._switch(index, inputs), []
-        if kind == Kind.READ:
-            return [self._read(index, node)], []
-        if kind in (Kind.ASSIGN, Kind.UPDATE, Kind.SPARSE):
-            return self._write(index, node, kind, inputs)
-        if kind == Kind.ARGUMENT:
-            buffer = self.arguments[node.variable]
-            buffer.refs += 1
-            return [buffer], []
-        if kind == Kind.CONSTANT:
-            made = self.plan.constants[index]
-            for buffer in made:
-                buffer.refs += 1
-            return list(made), []
-        if kind == Kind.LIST:
-            return run_list(self, index, node, inputs)
-        return [None] * len(node.outputs), []
-
-    def _read(self, index: int, node: Node) -> Buffer:
-        buffer = self.variables[node.variable]
-        if node.variable in self.plan.copied_on_read:
-            return self.memory.new(buffer.request, index)
-        buffer.refs += 1
-        buffer.value = self.values[node.variable]
+    def _new(self, size: int, index: int, part: int, begun: Begun) -> Buffer:
+        buffer = self.memory.new(size, index, part)
+        begun.waits = False
         return buffer
 
-    def _switch(self, index: int, inputs: Any) -> list[Any]:
+    def _hand_on(self, index: int, inputs: Any) -> Made:
+        outputs = inputs[: len(self.plan.sizes[index])]
+        for buffer in outputs:
+            if buffer is not None:
+                buffer.refs += 1
+        return outputs, []
+
+    def _merge(self, index: int, inputs: Any) -> Made:
+        live = next((b for b in inputs if b is not None and b is not DEAD), None)
+        if live is not None:
+            live.refs += 1
+        return [live, None], []
+
+    def _switch(self, index: int, inputs: Any) -> Made:
         predicate = inputs[1].value if inputs[1] is not None else None
         self.branch_guessed |= predicate is None
         side = self.branch if predicate is None else int(bool(predicate))
@@ -131,26 +135,64 @@ class Operations:
             buffer.refs += 1
         outputs: list[Any] = [DEAD, DEAD]
         outputs[side] = buffer
-        return outputs
+        return outputs, []
 
-    def _write(self, index: int, node: Node, kind: Kind, inputs: Any) -> tuple[list[Any], list[Buffer]]:
-        variable, memory = node.variable, self.memory
-        old = self.variables[variable]
-        temps = [memory.new(size, index, -1 - k) for k, size in enumerate(self.plan.temps[index])]
-        if kind == Kind.ASSIGN:
-            value = inputs[-1]
-            if value is not None and value.address >= 0:
-                value.refs += 1
-                self.variables[variable] = value
-                self.values[variable] = value.value
-                memory.drop(old)
-        else:
-            if old.refs > 1 and kind == Kind.UPDATE:
-                new = memory.new(old.request, variable_label(variable))
-                self.variables[variable] = new
-                memory.drop(old)
-            if self.values[variable] is not None and inputs:
-                delta = inputs[-1].value if inputs and inputs[-1] is not None else None
-                sign = -1 if "Sub" in node.op else 1
-                self.values[variable] = None if delta is None else self.values[variable] + sign * delta
-        return [None] * len(node.outputs), temps
+    def _argument(self, index: int, inputs: Any) -> Made:
+        buffer = self.arguments[self.plan.nodes[index].variable]
+        buffer.refs += 1
+        return [buffer], []
+
+    def _constant(self, index: int, inputs: Any) -> Made:
+        made = self.constants[index]
+        for buffer in made:
+            buffer.refs += 1
+        return list(made), []
+
+    def _nothing(self, index: int, inputs: Any) -> Made:
+        return [None] * len(self.plan.sizes[index]), []
+
+    def _read(self, index: int, inputs: Any) -> Made:
+        variable = self.plan.nodes[index].variable
+        buffer = self.variables[variable]
+        if variable in self.plan.copied_on_read:
+            return [self.memory.new(buffer.request, index)], []
+        buffer.refs += 1
+        buffer.value = self.values[variable]
+        return [buffer], []
+
+    def _assign(self, index: int, inputs: Any) -> Made:
+        variable, value = self.plan.nodes[index].variable, inputs[-1]
+        if value is not None and value.address >= 0:
+            value.refs += 1
+            self.memory.drop(self.variables[variable])
+            self.variables[variable] = value
+            self.values[variable] = value.value
+        return self._nothing(index, inputs)
+
+    def _update(self, index: int, inputs: Any) -> Made:
+        node, variables = self.plan.nodes[index], self.variables
+        if self.plan.kinds[index] == Kind.UPDATE and variables[node.variable].refs > 1:
+            copy = self.memory.new(variables[node.variable].request, variable_label(node.variable))
+            self.memory.drop(variables[node.variable])
+            variables[node.variable] = copy
+        value = self.values[node.variable]
+        if value is not None and inputs:
+            delta = inputs[-1].value if inputs[-1] is not None else None
+            sign = -1 if "Sub" in node.op else 1
+            self.values[node.variable] = None if delta is None else value + sign * delta
+        return self._nothing(index, inputs)
+
+
+_RUN: dict[Kind, Callable[[Operations, int, Any], Made]] = {
+    Kind.COMPUTE: Operations._compute,
+    **dict.fromkeys((Kind.ALIAS, Kind.ENTER, Kind.EXIT, Kind.NEXT, Kind.LOOP_COND), Operations._hand_on),
+    Kind.MERGE: Operations._merge,
+    Kind.SWITCH: Operations._switch,
+    Kind.READ: Operations._read,
+    Kind.ASSIGN: Operations._assign,
+    **dict.fromkeys((Kind.UPDATE, Kind.SPARSE), Operations._update),
+    Kind.ARGUMENT: Operations._argument,
+    Kind.CONSTANT: Operations._constant,
+    Kind.LIST: run_list,
+    **dict.fromkeys((Kind.HANDLE, Kind.NOTHING), Operations._nothing),
+}

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import Any
 
 from memfit.simulation.graph import Kind, Node, StepGraph
-from memfit.simulation.memory import Buffer
 
 LARGEST_FOLDED = 10 << 20
 HANDED_ON = (Kind.READ, Kind.ASSIGN, Kind.ALIAS, Kind.NOTHING)
@@ -36,7 +35,6 @@ class Plan:
         self.temps: list[list[int]] = [n.temps(batch) if n.temps else [] for n in nodes]
         self.seconds = [self._seconds(k, n) for k, n in enumerate(nodes)]
         self.copied_on_read = {n.variable for n in nodes if n.kind == Kind.SPARSE}
-        self.constants: dict[int, list[Buffer]] = {}
         self.enters = Counter(n.frame for n in nodes if n.kind == Kind.ENTER)
 
     def _seconds(self, index: int, node: Node) -> float:

@@ -15,6 +15,7 @@ from memfit.simulation.plan import Plan
 
 HANDLE = 200  # bytes of a variable's handle
 UNLIMITED = 1 << 50
+LONG = 15000  # operations, by a loop: such a step is not run a third time, which takes long and tells nothing new
 
 
 @dataclass(frozen=True)
@@ -29,20 +30,19 @@ class Outcome:
 
 
 def simulate(
-    graph: StepGraph,
-    batch: int,
+    plan: Plan,
     *,
     steps: int = 3,
     seed: int = 0,
     limit: int = UNLIMITED,
     log: list[Event] | None = None,
 ) -> Outcome:
-    """Run `steps` steps. Raises `OutOfMemory` where `limit` does not hold them.
+    """Run up to `steps` steps of a graph at one batch size. Raises `OutOfMemory` where `limit` does not hold them.
 
     Where only data decides between two branches, the larger one counts.
     """
     logs: list[list[Event] | None] = [None, None] if log is None else [[], []]
-    run = partial(_simulate, graph, batch, steps=steps, seed=seed, limit=limit)
+    run = partial(_simulate, plan, steps=steps, seed=seed, limit=limit)
     chosen, outcome = 1, run(branch=1, log=logs[1])
     if outcome.branch_guessed:
         other = run(branch=0, log=logs[0])
@@ -53,8 +53,7 @@ def simulate(
 
 
 def _simulate(
-    graph: StepGraph,
-    batch: int,
+    plan: Plan,
     *,
     steps: int,
     seed: int,
@@ -62,21 +61,21 @@ def _simulate(
     branch: int,
     log: list[Event] | None,
 ) -> Outcome:
-    memory = Memory(Allocator(limit), log)
-    plan = Plan(graph, batch)
+    memory, graph = Memory(Allocator(limit), log), plan.graph
     memory.allocator.release(memory.allocator.allocate(8))  # a seed comes first, and with it the first small region
     variables = _make_variables(graph, memory)
     values = [variable.value for variable in graph.variables]
     chance = random.Random(seed)
     for number in range(steps):
-        arguments = [memory.new(size.at(batch), INPUT, k) for k, size in enumerate(graph.inputs)]
+        arguments = [memory.new(size.at(plan.batch), INPUT, k) for k, size in enumerate(graph.inputs)]
         if number == 0:
-            _make_constants(plan, memory)
-        operations = Operations(plan, memory, variables, values, arguments, branch)
+            constants = _make_constants(plan, memory)
+        operations = Operations(plan, memory, variables, values, constants, arguments, branch)
         step = Step(plan, operations, chance)
         step.run()
-        for argument in arguments:
-            memory.drop(argument)
+        memory.drop_all(arguments)
+        if number == 1 and step.executed > LONG:
+            break
     return Outcome(
         memory.allocator.peak, memory.asked_peak, step.executed, operations.branch_guessed, step.rounds_guessed
     )
@@ -116,12 +115,13 @@ def _make_slots(graph: StepGraph, memory: Memory, made: dict[int, Buffer]) -> No
         made.update(dict.fromkeys(members, buffer))
 
 
-def _make_constants(plan: Plan, memory: Memory) -> None:
+def _make_constants(plan: Plan, memory: Memory) -> dict[int, list[Buffer]]:
     """Constants belong to their kernels, which live as long as the traced function."""
     roots = [index for index in plan.roots if plan.kinds[index] == Kind.CONSTANT]
     others = [k for k, kind in enumerate(plan.kinds) if kind == Kind.CONSTANT and plan.initial[k]]
+    constants = {}
     for index in [*roots, *others]:
-        made = [memory.new(size, index) for size in plan.sizes[index]]
+        made = constants[index] = [memory.new(size, index) for size in plan.sizes[index]]
         if made and not callable(plan.nodes[index].value):
             made[0].value = plan.nodes[index].value
-        plan.constants[index] = made
+    return constants

@@ -15,7 +15,7 @@ from memfit.engines.tensorflow.allocator import (
     state,
 )
 from memfit.engines.tensorflow.facts import facts
-from memfit.engines.tensorflow.markers import layer_of_failure, plain_name
+from memfit.engines.tensorflow.markers import layer_in_name, layer_of_failure, plain_name
 from memfit.engines.tensorflow.recorder import recorder
 from memfit.engines.tensorflow.unallocated import unallocated
 
@@ -33,6 +33,7 @@ __all__ = [
     "feeding_datasets",
     "guarding",
     "is_out_of_memory",
+    "layer_in_name",
     "layer_of_failure",
     "microbatch",
     "name",

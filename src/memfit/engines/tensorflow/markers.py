@@ -18,6 +18,7 @@ PREFIX = "memfit."
 BACKWARD = f"{PREFIX}backward."
 OPTIMIZER = f"{PREFIX}optimizer."
 _MARKER = re.compile(r"\.memfit\.(\w+)\.|(?<!\.)memfit\.(\w+)\.(?:_\d+)?/?")  # after a scope's name, or a scope itself
+_LAYER_SCOPE = re.compile(r"([^/]+)\.memfit\.\d+\.")
 
 _marked: list[Any] = []
 _output_shapes: dict[int, tuple[int | None, ...]] = {}
@@ -53,6 +54,12 @@ def layer_of_failure(error: BaseException | None, op: str, names: Callable[[Any]
     index = layer_index(op)
     layer = _marked[index] if index is not None else getattr(error, "_memfit_layer", None)
     return None if layer is None else names(layer)
+
+
+def layer_in_name(op: str) -> str | None:
+    """The layer that a marked op's name tells, where the process that marked it is gone: below the model, as a path."""
+    scopes = _LAYER_SCOPE.findall(op)
+    return "/".join(scopes[1:] or scopes) or None
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from tensorflow.python.grappler import cluster as grappler_cluster
 from tensorflow.python.grappler import item as grappler_item
 from tensorflow.python.grappler import tf_optimizer
 
+from memfit.engines.tensorflow.step.constants import give_back, withhold
+from memfit.engines.tensorflow.step.reads import as_handle, as_read
 from memfit.engines.tensorflow.step.unmark import Originals, argument_name, unique_names, unmark
 
 PRIMES = (
@@ -111,22 +113,23 @@ def trace(model: Any, data: Any, stand_in: StandIn, step: Callable[[Any], Any]) 
 def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:
     graph = concrete.graph
     captured, arguments = split_inputs(graph)
-    definition = graph.as_graph_def()
+    meta = meta_graph_pb2.MetaGraphDef(graph_def=graph.as_graph_def())
+    definition = meta.graph_def
     originals, plain = unmark(definition, [t.op.name for t in graph.inputs])
     captured = {plain[name]: value for name, value in captured.items()}
     inputs = {plain[t.op.name]: t for t in arguments}
     prepare(definition, captured, inputs)
+    withheld = withhold(definition, graph, plain)
     results = add_results(definition, [t for t in graph.outputs if t is not None], plain)
     effects = sorted(plain[op.name] for op in graph.control_outputs)
-    meta = meta_graph_pb2.MetaGraphDef()
-    meta.graph_def.CopyFrom(definition)
     meta.collection_def["train_op"].node_list.value.extend([*results, *effects])
-    optimized = tf_optimizer.OptimizeGraph(rewriting(), meta, cluster=one_cpu(crowded))
-    meta.graph_def.CopyFrom(optimized)
+    definition.CopyFrom(tf_optimizer.OptimizeGraph(rewriting(), meta, cluster=one_cpu(crowded)))
     item = grappler_item.Item(meta, ignore_colocation=True)
     _, alive = one_cpu(crowded=False).DeterminePeakMemoryUsage(item).get(CPU, (0, ()))
     tensors = [(name, port) for name, port, *_ in alive]
-    return Traced(list(optimized.node), item.GetOpProperties(), inputs, captured, stand_in, tensors, originals)
+    shapes = item.GetOpProperties()
+    nodes = give_back(definition.node, withheld)
+    return Traced(nodes, shapes, inputs, captured, stand_in, tensors, originals)
 
 
 def add_results(definition: Any, outputs: list[Any], plain: dict[str, str]) -> list[str]:
@@ -184,19 +187,3 @@ def prepare(definition: Any, captured: dict[str, Any], arguments: dict[str, Any]
 
 def is_variable(captured: Any) -> bool:
     return hasattr(captured, "handle")
-
-
-def as_handle(node: Any, dtype: Any, shape: Any) -> None:
-    node.op = "VarHandleOp"
-    node.attr.clear()
-    node.attr["dtype"].type = dtype.base_dtype.as_datatype_enum
-    node.attr["shape"].shape.CopyFrom(shape.as_proto())
-    node.attr["shared_name"].s = node.name.encode()
-    node.attr["container"].s = b""
-
-
-def as_read(node: Any, dtype: Any, source: str) -> None:
-    node.op = "ReadVariableOp"
-    node.attr.clear()
-    node.attr["dtype"].type = dtype.base_dtype.as_datatype_enum
-    node.input.append(source)

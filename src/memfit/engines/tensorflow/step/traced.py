@@ -43,9 +43,13 @@ class TracedStep:
         expected = sum(size.at(batch) for size in self._alive)
         return self._crowded if expected > CROWDED else self._plain
 
-    @functools.cached_property
+    @property
     def _plain(self) -> StepGraph:
-        return self._compiled_graph() if self.compiled else self._graph(self._traced)
+        return self._foreseen[0]
+
+    @property
+    def _alive(self) -> list[Size]:
+        return self._foreseen[1]
 
     @functools.cached_property
     def _crowded(self) -> StepGraph:
@@ -53,16 +57,14 @@ class TracedStep:
         return self._graph(trace.optimize(self.concrete, self.stand_in, crowded=True)) if sums else self._plain
 
     @functools.cached_property
-    def _traced(self) -> trace.Traced:
-        return trace.optimize(self.concrete, self.stand_in)
-
-    @functools.cached_property
-    def _alive(self) -> list[Size]:
-        """What Grappler, which knows nothing of workspace or of reused buffers, expects to be held at most."""
+    def _foreseen(self) -> tuple[StepGraph, list[Size]]:
+        """The graph, and what Grappler, which knows nothing of workspace or reuse, expects to be held at most."""
         if self.compiled:
-            return []
-        outputs = {node.name: node.outputs for node in self._plain.nodes}
-        return [outputs[name][port] for name, port in self._traced.alive if port < len(outputs.get(name, ()))]
+            return self._compiled_graph(), []
+        traced = trace.optimize(self.concrete, self.stand_in)
+        graph = self._graph(traced)
+        outputs = {node.name: node.outputs for node in graph.nodes}
+        return graph, [outputs[name][port] for name, port in traced.alive if port < len(outputs.get(name, ()))]
 
     def _graph(self, traced: trace.Traced) -> StepGraph:
         variables, index_of = describe_all(self.owned, traced.captured)

@@ -71,8 +71,7 @@ def _rename(nodes: Any, plain: dict[str, str]) -> None:
 
 def _put_first(definition: Any, names: list[str]) -> None:
     place = {name: index for index, name in enumerate(names)}
-    nodes = sorted(definition.node, key=lambda node: place.get(node.name, len(place)))
-    definition.CopyFrom(type(definition)(node=nodes, versions=definition.versions, library=definition.library))
+    definition.node.sort(key=lambda node: place.get(node.name, len(place)))
 
 
 def argument_name(name: str) -> str:
