@@ -24,7 +24,7 @@ UNCALIBRATED_NOTE = "this machine's kernels were not measured, so the bound is w
 UNCALIBRATED_DOUBT = 1.005
 
 
-def estimate(model: Any, batch_size: int = 32, *, x: Any = None, budget: Size | None = None) -> Estimate:
+def estimate(model: Any, batch_size: int = 32, *, x: Any = None, y: Any = None, budget: Size | None = None) -> Estimate:
     """How much memory will one training step of `model` need?
 
     Traces the model's own `train_step` once, for all batch sizes, and simulates its execution. Neither weights nor
@@ -34,13 +34,14 @@ def estimate(model: Any, batch_size: int = 32, *, x: Any = None, budget: Size | 
         model: A compiled `keras.Model`.
         batch_size: Samples in a step.
         x: Arrays or specs (`keras.KerasTensor`, `tf.TensorSpec`); needed by a model that is not built.
+        y: The same for targets, where the model's outputs and losses do not tell what they look like.
         budget: A limit, such as `"8GiB"`, to compare with.
     """
     batch_size = check_batch_size(batch_size)
     limit = None if budget is None else parse_size(budget)
     require_trainable(model, x)
     with double(model) as twin:
-        return estimate_built(twin, batch_size, portable(x, 1), None, limit)
+        return estimate_built(twin, batch_size, portable(x, 1), portable(y, 1), limit)
 
 
 @contextmanager
@@ -122,7 +123,8 @@ def _trace(model: Any, tries: list[Batch], method: str, batch_size: int) -> engi
         except Exception as error:  # nothing says what a custom step takes as `y`
             errors.append(error)
     told = errors[len(tries) - 1]
-    raise BadInput(f"the model's training step cannot be traced: {_reason(told, names)}") from told
+    hint = "" if len(tries) == 1 else ". If it takes targets that the model does not tell, pass y"
+    raise BadInput(f"the model's training step cannot be traced: {_reason(told, names)}{hint}") from told
 
 
 def _limits(only: int | None) -> list[str]:

@@ -12,7 +12,7 @@ def guess_targets(model: Any, x: Any) -> list[Any]:
     losses = _losses(model)
     outputs = _outputs(model, x)
     if outputs is None:
-        return [None]
+        return [None, map_structure(lambda spec: Spec(spec.shape, spec.dtype, "y"), x), Spec((None,), "int64", "y")]
     like_outputs = _like(outputs, losses)
     if losses is None:
         return [None, like_outputs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import operator
 import random
 from collections import deque
 from dataclasses import dataclass, field
@@ -24,15 +25,19 @@ ROUNDS = 10  # of a loop that ends when its data says so
 FAULT = 5e-11  # seconds to touch a byte that nobody has touched before
 
 
-@dataclass
+@dataclass(slots=True)
 class Worker:
     """A thread, with what it still has to do of the operation `running`, in seconds if it ran alone."""
 
+    index: int
     queue: deque[Any] = field(default_factory=deque)
     inline: deque[Any] = field(default_factory=deque)
     busy: bool = False
     running: Any = None
     left: float = 0.0
+
+
+_left = operator.attrgetter("left")
 
 
 class Step:
@@ -43,7 +48,7 @@ class Step:
         self.memory = operations.memory
         self.wakes: list[tuple[float, int]] = []
         self.now = 0.0
-        self.workers = [Worker() for _ in range(plan.graph.threads)]
+        self.workers = [Worker(index) for index in range(plan.graph.threads)]
         self.root = Frame("", None, None, 1)
         self.top = Iteration(self.root, 0, dict(enumerate(plan.initial)))
         self.root.iterations[0] = self.top
@@ -66,20 +71,21 @@ class Step:
         """Go to the next moment at which an operation ends or a thread wakes up."""
         running = [worker for worker in self.workers if worker.running is not None]
         slowdown = 1.0 + BESIDE * (len(running) - 1)
-        first = min(running, key=lambda worker: worker.left, default=None)
+        first = min(running, key=_left) if running else None
         if self.wakes and (first is None or self.wakes[0][0] < self.now + first.left * slowdown):
             when, index = heapq.heappop(self.wakes)
             self._pass(when, running, slowdown)
             if self.workers[index].running is None:
-                self._start(index)
+                self._start(self.workers[index])
             return True
         if first is None:
             return False
         self._pass(self.now + first.left * slowdown, running, slowdown)
-        index, done, first.running = self.workers.index(first), first.running, None
-        self._finish(index, done)
-        self._retry()
-        self._start(index)
+        done, first.running = first.running, None
+        self._finish(first, done)
+        if self.blocked:
+            self._retry()
+        self._start(first)
         return True
 
     def _pass(self, when: float, running: list[Worker], slowdown: float) -> None:
@@ -127,8 +133,7 @@ class Step:
             self.workers[index].busy = True
             heapq.heappush(self.wakes, (self.now + WAKE_UP * self.chance.uniform(0.5, 2.0), index))
 
-    def _start(self, index: int) -> None:
-        worker = self.workers[index]
+    def _start(self, worker: Worker) -> None:
         worker.busy = True
         while True:
             task = self._next(worker)
@@ -138,13 +143,13 @@ class Step:
             try:
                 seconds, state = self._begin(task)
             except OutOfMemory:  # TensorFlow waits for memory to be given back, and tries again
-                self.blocked.append((index, task))
+                self.blocked.append((worker.index, task))
                 self.too_full = self.memory.allocator.in_use
                 return
             if seconds > 0:
                 worker.left, worker.running = self._beside_others(seconds), state
                 return
-            self._finish(index, state)
+            self._finish(worker, state)
 
     def _beside_others(self, seconds: float) -> float:
         """Kernels queue for the same threads: now and then the one with more to do is served first."""
@@ -175,7 +180,7 @@ class Step:
         touched = self.memory.allocator.touched
         outputs, temps = self.operations.run(index, inputs)
         iteration.inputs.pop(index, None)
-        if self.plan.kinds[index] == Kind.LOOP_COND and outputs[0].value is None:
+        if index in self.plan.loop_conditions and outputs[0].value is None:
             outputs[0].value, self.rounds_guessed = iteration.index < ROUNDS, True
         seconds = self.plan.seconds[index]
         if seconds > 0:
@@ -183,11 +188,11 @@ class Step:
             seconds += FAULT * (self.memory.allocator.touched - touched)
         return seconds, (task, inputs, outputs, temps)
 
-    def _finish(self, worker: int, state: Any) -> None:
+    def _finish(self, worker: Worker, state: Any) -> None:
         task, inputs, outputs, temps = state
         memory = self.memory
-        for temp in temps:
-            memory.drop(temp)
+        if temps:
+            memory.drop_all(temps)
         if inputs is not None:
             memory.drop_all(inputs)
         self.executed += 1
@@ -196,23 +201,23 @@ class Step:
         if outputs is not None:
             memory.drop_all(outputs)
         if ready:
-            self._schedule(ready, self.workers[worker])
+            self._schedule(ready, worker)
 
     def _propagate(self, task: Any, outputs: Any, ready: list[Any]) -> None:
         """Hand the outputs on: within the iteration, into a loop, out of it, or to its next time round."""
         index, iteration, dead = task
-        kind = self.plan.kinds[index]
-        if kind == Kind.ENTER:
+        kind = self.plan.crossings.get(index)
+        if kind is None:
+            self._activate(index, iteration, outputs, dead, ready)
+        elif kind == Kind.ENTER:
             self._enter(index, iteration, outputs, dead, ready)
         elif kind == Kind.NEXT:
             if not dead:
                 self._next_iteration(index, iteration, outputs, ready)
-        elif kind == Kind.EXIT:
-            if not dead:
-                self._activate(index, iteration.frame.parent_iteration, outputs, dead, ready)
-        else:
-            self._activate(index, iteration, outputs, dead, ready)
-        self._check(iteration, ready)
+        elif not dead:
+            self._activate(index, iteration.frame.parent_iteration, outputs, dead, ready)
+        if iteration is not self.top:
+            self._check(iteration, ready)
 
     def _enter(self, index: int, iteration: Iteration, outputs: Any, dead: bool, ready: list[Any]) -> None:
         frame = self._child(index, iteration)
@@ -228,8 +233,6 @@ class Step:
 
     def _check(self, iteration: Iteration, ready: list[Any]) -> None:
         """An iteration that is over gives its place to a deferred one."""
-        if iteration is self.top:
-            return
         iteration.outstanding -= 1
         frame = iteration.frame
         while not iteration.outstanding:
@@ -280,10 +283,11 @@ class Step:
             self.memory.drop(buffer)
 
     def _activate(self, index: int, iteration: Any, outputs: Any, dead: bool, ready: list[Any]) -> None:
-        plan, inputs_of = self.plan, iteration.inputs
+        plan, inputs_of, pending = self.plan, iteration.inputs, iteration.pending
+        merges, initial = plan.merges, plan.initial
         for consumer, slot, port in plan.data_out[index]:
             value: Any = DEAD if dead else outputs[port]
-            if plan.kinds[consumer] == Kind.MERGE:
+            if consumer in merges:
                 self._activate_merge(consumer, slot, value, iteration, ready)
                 continue
             if value is DEAD:
@@ -295,20 +299,20 @@ class Step:
                 row[slot] = value
                 if value is not None:
                     value.refs += 1
-            self._arrive(consumer, iteration, ready)
+            left = pending[consumer] = pending.get(consumer, initial[consumer]) - 1
+            if left == 0:
+                self._ready(consumer, iteration, ready)
         for consumer in plan.control_out[index]:
             if dead:
                 iteration.dead.add(consumer)
-            if plan.kinds[consumer] != Kind.MERGE:
-                self._arrive(consumer, iteration, ready)
+            if consumer not in merges:
+                left = pending[consumer] = pending.get(consumer, initial[consumer]) - 1
+                if left == 0:
+                    self._ready(consumer, iteration, ready)
 
-    def _arrive(self, consumer: int, iteration: Iteration, ready: list[Any]) -> None:
-        pending = iteration.pending
-        left = pending.get(consumer, self.plan.initial[consumer]) - 1
-        pending[consumer] = left
-        if left == 0:
-            iteration.outstanding += 1
-            ready.append((consumer, iteration, consumer in iteration.dead))
+    def _ready(self, consumer: int, iteration: Iteration, ready: list[Any]) -> None:
+        iteration.outstanding += 1
+        ready.append((consumer, iteration, consumer in iteration.dead))
 
     def _activate_merge(self, consumer: int, slot: int, value: Any, iteration: Iteration, ready: list[Any]) -> None:
         """A merge runs with the first live input, or dead once all its inputs are."""

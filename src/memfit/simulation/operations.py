@@ -46,9 +46,10 @@ class Operations:
         self.constants, self.arguments, self.branch = constants, arguments, branch
         self.branch_guessed = False
         self.waiting: dict[tuple[int, int], Begun] = {}
+        self._run = [_RUN[kind] for kind in plan.kinds]
 
     def run(self, index: int, inputs: Any) -> Made:
-        return _RUN[self.plan.kinds[index]](self, index, inputs)
+        return self._run[index](self, index, inputs)
 
     def several(self, index: int, inputs: Any, sizes: list[int]) -> list[Any]:
         """Buffers of an operation that takes one after the other."""
@@ -61,7 +62,7 @@ class Operations:
 
     def _kept(self, index: int, inputs: Any, allocate: Callable[[int, Any, Begun], None]) -> Begun:
         """Raises `OutOfMemory` where it has to wait; what it has already, it keeps until it is tried again."""
-        begun = self.waiting.pop((index, id(inputs)), None) or Begun()
+        begun = (self.waiting.pop((index, id(inputs)), None) if self.waiting else None) or Begun()
         try:
             allocate(index, inputs, begun)
         except OutOfMemory:

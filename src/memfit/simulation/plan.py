@@ -8,6 +8,7 @@ from typing import Any
 from memfit.simulation.graph import Kind, Node, StepGraph
 
 LARGEST_FOLDED = 10 << 20
+CROSSINGS = (Kind.ENTER, Kind.NEXT, Kind.EXIT)  # into a loop, to its next time round, out of it
 HANDED_ON = (Kind.READ, Kind.ASSIGN, Kind.ALIAS, Kind.NOTHING)
 
 
@@ -35,6 +36,9 @@ class Plan:
         self.temps: list[list[int]] = [n.temps(batch) if n.temps else [] for n in nodes]
         self.seconds = [self._seconds(k, n) for k, n in enumerate(nodes)]
         self.copied_on_read = {n.variable for n in nodes if n.kind == Kind.SPARSE}
+        self.merges = {k for k, kind in enumerate(self.kinds) if kind == Kind.MERGE}
+        self.loop_conditions = {k for k, kind in enumerate(self.kinds) if kind == Kind.LOOP_COND}
+        self.crossings = {k: kind for k, kind in enumerate(self.kinds) if kind in CROSSINGS}
         self.enters = Counter(n.frame for n in nodes if n.kind == Kind.ENTER)
 
     def _seconds(self, index: int, node: Node) -> float:

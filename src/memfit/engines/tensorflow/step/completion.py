@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from memfit.engines.tensorflow.step import kernels
-from memfit.engines.tensorflow.step.shapes import HANDLES, Shape, from_property
+from memfit.engines.tensorflow.step.shapes import HANDLES, Shape, from_property, width
 from memfit.engines.tensorflow.step.trace import Traced
 from memfit.simulation.graph import Variable
 
@@ -140,6 +140,15 @@ class Shapes:
         name, port = split(tensor)
         shapes = self.shapes.get(name, [])
         return shapes[port] if port < len(shapes) else self.unknown
+
+    def value(self, tensor: str) -> Shape:
+        """The same, or the shape of a variable where the tensor is its handle."""
+        handle = self.by_name[split(tensor)[0]]
+        if handle.op != "VarHandleOp":
+            return self.shape(tensor)
+        dims = tuple(dimension.size for dimension in handle.attr["shape"].shape.dim)
+        dtype = handle.attr["dtype"].type
+        return replace(self.unknown, dims=dims, dtype=dtype, width=width(dtype), known=True)
 
     def variable(self, source: Any) -> int:
         name = base(source.input[0]) if source.input else ""

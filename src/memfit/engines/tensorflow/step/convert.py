@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from memfit.engines.tensorflow.step import kernels, layout, machine, onednn
+from memfit.engines.tensorflow.step import kernels, layout, machine, nested, onednn
 from memfit.engines.tensorflow.step.completion import Shapes, base, split
 from memfit.engines.tensorflow.step.shapes import HANDLES, Shape, argument_size
 from memfit.engines.tensorflow.step.speeds import speed
@@ -63,6 +63,7 @@ class _Converter:
         self.inputs = {name: k for k, name in enumerate(traced.arguments)}
         self.shapes = Shapes(traced, self.order, variables, index_of)
         self.notes = self.shapes.notes
+        self.compiler = nested.Compiler(traced.functions)
         self.wide: dict[str, int] = {}
 
     def run(self) -> StepGraph:
@@ -160,6 +161,9 @@ class _Converter:
         if kernels.is_view(call):
             node.kind = Kind.ALIAS
             return
+        if nested.is_compiled(source):
+            self.compiled(node, call)
+            return
         try:
             node.forwards = kernels.candidates(call)
             node.temps = temporaries(call)
@@ -171,6 +175,12 @@ class _Converter:
         fold = FOLDS.get(source.op)
         if fold and outputs and outputs[0].dtype in INTEGRAL and outputs[0].elements == 1:
             node.value = folding(fold)
+
+    def compiled(self, node: Node, call: kernels.Call) -> None:
+        arguments = [self.shapes.value(name) for name in call.node.input if not name.startswith("^")]
+        node.temps = self.compiler.temporaries(call.node, arguments)
+        if node.temps is None:
+            self.notes.append(f"what XLA takes for {call.node.name} cannot be known: the bound is wider")
 
 
 def folding(fold: Callable[..., Any]) -> Callable[[list[Any]], Any]:

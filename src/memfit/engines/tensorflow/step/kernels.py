@@ -11,153 +11,33 @@ from memfit.engines.tensorflow.step.shapes import Shape
 from memfit.simulation.graph import Kind
 
 ALIASES = frozenset(
-    [
-        "Identity",
-        "Reshape",
-        "ExpandDims",
-        "Squeeze",
-        "StopGradient",
-        "PreventGradient",
-        "IdentityN",
-        "Bitcast",
-        "EnsureShape",
-        "CheckNumerics",
-        "PlaceholderWithDefault",
-        "RefIdentity",
-        "Assign",
-        "AssignAdd",
-        "DestroyTemporaryVariable",
-    ]
+    """
+    Identity Reshape ExpandDims Squeeze StopGradient PreventGradient IdentityN Bitcast EnsureShape CheckNumerics
+    PlaceholderWithDefault RefIdentity Assign AssignAdd DestroyTemporaryVariable
+    """.split()
 )
 CHEAP = frozenset(
-    [
-        "Const",
-        "Identity",
-        "IdentityN",
-        "Reshape",
-        "ExpandDims",
-        "Squeeze",
-        "Shape",
-        "ShapeN",
-        "Rank",
-        "Size",
-        "NoOp",
-        "Switch",
-        "Merge",
-        "Enter",
-        "Exit",
-        "NextIteration",
-        "LoopCond",
-        "VarHandleOp",
-        "Placeholder",
-        "StopGradient",
-        "PreventGradient",
-        "ControlTrigger",
-        "BroadcastGradientArgs",
-        "ConcatOffset",
-        "_Arg",
-        "_Retval",
-    ]
+    """
+    Const Identity IdentityN Reshape ExpandDims Squeeze Shape ShapeN Rank Size NoOp Switch Merge Enter Exit
+    NextIteration LoopCond VarHandleOp Placeholder StopGradient PreventGradient ControlTrigger BroadcastGradientArgs
+    ConcatOffset _Arg _Retval
+    """.split()
 )
 UNARY = frozenset(
-    [
-        "Neg",
-        "Exp",
-        "Log",
-        "Log1p",
-        "Expm1",
-        "Sqrt",
-        "Rsqrt",
-        "Square",
-        "Tanh",
-        "Sigmoid",
-        "Erf",
-        "Abs",
-        "Sign",
-        "Sin",
-        "Cos",
-        "Floor",
-        "Ceil",
-        "Round",
-        "Rint",
-        "Reciprocal",
-        "Inv",
-        "LogicalNot",
-        "Softplus",
-        "Softsign",
-        "Relu",
-        "Relu6",
-        "Elu",
-        "Selu",
-        "LeakyRelu",
-        "Softmax",
-        "LogSoftmax",
-        "ClipByValue",
-        "ZerosLike",
-        "OnesLike",
-        "BiasAdd",
-        "BiasAddV1",
-        "Erfinv",
-        "Invert",
-        "Erfc",
-        "Snapshot",
-        "Tan",
-        "Atan",
-        "Asin",
-        "Acos",
-        "Sinh",
-        "Cosh",
-        "Asinh",
-        "Acosh",
-        "Atanh",
-        "Digamma",
-        "Lgamma",
-        "_UnaryOpsComposition",
-    ]
+    """
+    Neg Exp Log Log1p Expm1 Sqrt Rsqrt Square Tanh Sigmoid Erf Abs Sign Sin Cos Floor Ceil Round Rint Reciprocal Inv
+    LogicalNot Softplus Softsign Relu Relu6 Elu Selu LeakyRelu Softmax LogSoftmax ClipByValue ZerosLike OnesLike
+    BiasAdd BiasAddV1 Erfinv Invert Erfc Snapshot Tan Atan Asin Acos Sinh Cosh Asinh Acosh Atanh Digamma Lgamma
+    _UnaryOpsComposition
+    """.split()
 )
 BINARY = frozenset(
-    [
-        "Add",
-        "AddV2",
-        "Sub",
-        "Mul",
-        "RealDiv",
-        "Div",
-        "Maximum",
-        "Minimum",
-        "Pow",
-        "SquaredDifference",
-        "DivNoNan",
-        "MulNoNan",
-        "FloorMod",
-        "FloorDiv",
-        "Mod",
-        "TruncateDiv",
-        "Xdivy",
-        "Xlogy",
-        "Atan2",
-        "LogicalAnd",
-        "LogicalOr",
-        "BitwiseAnd",
-        "BitwiseOr",
-        "BitwiseXor",
-        "RightShift",
-        "LeftShift",
-        "NextAfter",
-        "SigmoidGrad",
-        "TanhGrad",
-        "SqrtGrad",
-        "RsqrtGrad",
-        "InvGrad",
-        "ReciprocalGrad",
-        "SoftplusGrad",
-        "SoftsignGrad",
-        "ReluGrad",
-        "Relu6Grad",
-        "EluGrad",
-        "SeluGrad",
-        "LeakyReluGrad",
-    ]
+    """
+    Add AddV2 Sub Mul RealDiv Div Maximum Minimum Pow SquaredDifference DivNoNan MulNoNan FloorMod FloorDiv Mod
+    TruncateDiv Xdivy Xlogy Atan2 LogicalAnd LogicalOr BitwiseAnd BitwiseOr BitwiseXor RightShift LeftShift
+    NextAfter SigmoidGrad TanhGrad SqrtGrad RsqrtGrad InvGrad ReciprocalGrad SoftplusGrad SoftsignGrad ReluGrad
+    Relu6Grad EluGrad SeluGrad LeakyReluGrad
+    """.split()
 )
 KINDS = {
     "Switch": Kind.SWITCH,

@@ -56,4 +56,5 @@ def from_property(prop: Any, stand_in: StandIn) -> Shape:
 
 def argument_size(tensor: Any, stand_in: StandIn) -> Size:
     dtype = tensor.dtype.as_datatype_enum
-    return Shape(tuple(tensor.shape.as_list()), dtype, width(dtype), True, stand_in).size()
+    dims = tuple(stand_in.batch if d is None else d for d in tensor.shape.as_list())
+    return Shape(dims, dtype, width(dtype), True, stand_in).size()

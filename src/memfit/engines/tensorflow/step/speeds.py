@@ -12,10 +12,9 @@ from memfit.simulation.graph import Speed
 
 EIGEN_DEFAULT = Speed(memory=3.3e10)
 EIGEN = {
-    "Conv2DBackpropFilter": Speed(5e-6, 1.15e11, 4.5e9, 4e10),
-    "Conv2DBackpropInput": Speed(5e-6, 8.1e10, 5e9, 4e10),
-    "Conv2D": Speed(5e-6, 2.0e11, 3.2e10, 2.4e10),
-    "_FusedConv2D": Speed(5e-6, 2.7e11, 1e15, 3.1e9),
+    "Conv2DBackpropFilter": Speed(5e-6, 1.3e11, 4.5e9, 7.5e9),
+    "Conv2DBackpropInput": Speed(5e-6, 1.3e11, 1.3e10, 1.3e10),
+    **dict.fromkeys(("Conv2D", "_FusedConv2D"), Speed(5e-6, 1.55e11, 2.4e10, 2.3e10)),
     "Conv3D": Speed(5e-6, 1.2e11, 1e10),
     "Conv3DBackpropFilterV2": Speed(3e-3, 1.7e10),
     "Conv3DBackpropInputV2": Speed(5e-4, 5e10),

@@ -15,41 +15,10 @@ from tensorflow.python.grappler import tf_optimizer
 
 from memfit.engines.tensorflow.step.constants import give_back, withhold
 from memfit.engines.tensorflow.step.reads import as_handle, as_read
+from memfit.engines.tensorflow.step.strict import told_to_wait, without_strict_inputs
 from memfit.engines.tensorflow.step.unmark import Originals, argument_name, unique_names, unmark
 
-PRIMES = (
-    53,
-    59,
-    61,
-    67,
-    71,
-    73,
-    79,
-    83,
-    89,
-    97,
-    101,
-    103,
-    107,
-    109,
-    113,
-    127,
-    131,
-    137,
-    139,
-    149,
-    151,
-    157,
-    163,
-    167,
-    173,
-    179,
-    181,
-    191,
-    193,
-    197,
-    199,
-)
+PRIMES = [n for n in range(53, 200) if all(n % divisor for divisor in range(2, 15))]
 INPUT = "memfit_input"
 CAPTURED = "memfit_captured"
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -82,9 +51,10 @@ class Traced:
     stand_in: StandIn
     alive: list[tuple[str, int]]
     originals: Originals
+    functions: dict[str, Any]
 
 
-def with_batch(specs: Any, batch: int) -> Any:
+def with_batch(specs: Any, batch: int | None) -> Any:
     return tf.nest.map_structure(lambda s: tf.TensorSpec([batch, *s.shape.as_list()[1:]], s.dtype), specs)
 
 
@@ -105,9 +75,9 @@ def trace(model: Any, data: Any, stand_in: StandIn, step: Callable[[Any], Any]) 
     specs = with_batch(data, stand_in.batch)
     with suppress(RuntimeError):  # a model without `call` builds what it needs in its own step
         model._symbolic_build(data_batch=specs if isinstance(specs, tuple) else (specs,))
-    compiled = getattr(model, "jit_compile", None) is True or None
-    traced = tf.function(lambda data: step(data), autograph=False, jit_compile=compiled)
-    return traced.get_concrete_function(specs)
+    compiled = getattr(model, "jit_compile", None) is True
+    traced = tf.function(lambda data: step(data), autograph=False, jit_compile=compiled or None)
+    return traced.get_concrete_function(with_batch(data, None) if compiled and not stand_in.fixed else specs)
 
 
 def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:
@@ -119,6 +89,7 @@ def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:
     captured = {plain[name]: value for name, value in captured.items()}
     inputs = {plain[t.op.name]: t for t in arguments}
     prepare(definition, captured, inputs)
+    waiting = told_to_wait(definition)
     withheld = withhold(definition, graph, plain)
     results = add_results(definition, [t for t in graph.outputs if t is not None], plain)
     effects = sorted(plain[op.name] for op in graph.control_outputs)
@@ -128,8 +99,9 @@ def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:
     _, alive = one_cpu(crowded=False).DeterminePeakMemoryUsage(item).get(CPU, (0, ()))
     tensors = [(name, port) for name, port, *_ in alive]
     shapes = item.GetOpProperties()
-    nodes = give_back(definition.node, withheld)
-    return Traced(nodes, shapes, inputs, captured, stand_in, tensors, originals)
+    nodes = without_strict_inputs(give_back(definition.node, withheld), waiting)
+    functions = {function.signature.name: function for function in definition.library.function}
+    return Traced(nodes, shapes, inputs, captured, stand_in, tensors, originals, functions)
 
 
 def add_results(definition: Any, outputs: list[Any], plain: dict[str, str]) -> list[str]:

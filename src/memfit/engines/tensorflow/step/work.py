@@ -10,6 +10,10 @@ from memfit.engines.tensorflow.step.kernels import Call, equation
 from memfit.engines.tensorflow.step.shapes import Shape
 from memfit.simulation.graph import Size
 
+ROW = 50  # bytes: to begin with a row of a patch takes as long as to copy so many
+FORK = 1_500_000  # bytes: likewise, to divide the work on one image among threads
+SHARED = 256 << 10  # bytes that each thread works on at least
+
 
 def work(call: Call) -> tuple[Size, Size]:
     """Floating-point operations and bytes of unfolded patches, to know how long a kernel holds its thread."""
@@ -23,12 +27,29 @@ def work(call: Call) -> tuple[Size, Size]:
         filters = call.outputs[0] if "BackpropFilter" in op else call.inputs[1]
         volume = math.prod(filters.dims[:-1])
         flops = scaled(image, 2.0 * volume * whole_vectors(call, filters))
-        return flops, scaled(image, volume * image.width / filters.dims[-1])
+        return flops, scaled(image, patches(call, filters, image) / math.prod(image.dims[1:]))
     if op in ("MatMul", "_FusedMatMul", "BatchMatMulV2", "BatchMatMul", "BatchMatMulV3"):
         return operations((*call.outputs[0].dims, inner_size(call)), call.outputs[0]), turned(call)
     if op == "Einsum":
         return operations(einsum.multiplications(equation(call), call.inputs), call.outputs[0]), Size(0.0)
     return Size(0.0), Size(0.0)
+
+
+def patches(call: Call, filters: Shape, image: Shape) -> float:
+    """Bytes of patches that Eigen copies for one image, and what it does beside, as so many bytes more."""
+    positions, taps = math.prod(image.dims[1:-1]), math.prod(filters.dims[:-2])
+    unfolded = positions * math.prod(filters.dims[:-1]) * image.width
+    if call.op == "Conv2DBackpropInput":
+        divided = FORK if shares_images(filters, image) else 0
+        return unfolded + positions * taps * ROW + filters.elements * filters.width + divided
+    return unfolded + positions * taps * ROW if call.op in onednn.FORWARD else unfolded
+
+
+def shares_images(filters: Shape, gradient: Shape) -> bool:
+    """Does Eigen divide the product of each image among its threads, rather than the images?"""
+    positions, taps, channels = math.prod(gradient.dims[1:-1]), math.prod(filters.dims[:-1]), filters.dims[-1]
+    unit = positions * channels + taps * channels + positions * taps
+    return unit // machine.kernel_threads() >= SHARED // gradient.width
 
 
 def whole_vectors(call: Call, filters: Shape) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from memfit.engines.tensorflow.step import calibration, einsum, machine, onednn
 from memfit.engines.tensorflow.step.kernels import Call, equation
 from memfit.engines.tensorflow.step.shapes import Shape
+from memfit.engines.tensorflow.step.work import shares_images
 
 CALIBRATED = frozenset(
     f"Conv{space}D{part}"
@@ -65,11 +66,12 @@ def conv_filter(call: Call, target: int = CONV_TARGET, space: int = 2) -> Callab
 
 
 def conv_input(call: Call) -> Callable[[int], list[int]] | None:
-    positions, taps, channels, width = _conv_sizes(call, call.inputs[1], call.inputs[2])
+    filters, gradient = call.inputs[1], call.inputs[2]
+    positions, taps, channels, width = _conv_sizes(call, filters, gradient)
     unit = positions * channels + taps * channels + positions * taps
 
     def size(batch: int) -> list[int]:
-        alone = call.inputs[2].at(batch)[0] == 1 or unit // machine.kernel_threads() >= (256 << 10) // width
+        alone = gradient.at(batch)[0] == 1 or shares_images(filters, gradient)
         shard = 1 if alone else -(-(CONV_TARGET // width) // unit)
         return [shard * positions * taps * width]
 
