@@ -1,14 +1,17 @@
 """Prints whether memfit's marks leave the graph that TensorFlow runs as it is.
 
-In the estimate to the order of its nodes, in a measurement up to numbers in names.
+In the estimate to the order of its nodes, in a measurement up to numbers in names. And whether loops wait for what they
+wait for in a real step, and for nothing else.
 """
 
 import re
 from collections import Counter
 
 import keras
+import numpy as np
 import tensorflow as tf
 from keras import layers
+from tensorflow.python.eager import context
 
 from memfit.engines.tensorflow import markers
 from memfit.engines.tensorflow.step import trace
@@ -38,6 +41,19 @@ def unnumbered(built):
     return Counter((plain(node.name), node.op, *map(plain, node.input)) for node in nodes(built))
 
 
+def edges_of_loops(graph):
+    """How many operations of each kind that loops are made of have so many control edges."""
+    kinds = ("Enter", "Merge", "Switch", "NextIteration", "Exit", "LoopCond", "Less", "Const")
+    return Counter((n.op, sum(name.startswith("^") for name in n.input)) for n in graph if n.op in kinds)
+
+
+def really_run(built):
+    context.enable_run_metadata()
+    built.train_on_batch(np.zeros((106, 8, 16)), np.zeros((106, 1)))
+    functions = context.export_run_metadata().function_graphs
+    return max((graph.node for function in functions for graph in function.partition_graphs), key=len)
+
+
 def plain(name):
     """Without marks, and without the numbers that make names unique."""
     return re.sub(r"(_\d+)+(?=/|:|$)", "", markers.plain_name(name))
@@ -51,6 +67,8 @@ def main():
     measured = unnumbered(model())
     with markers.marking():
         print(unnumbered(model()) == measured)
+    foreseen, ran = edges_of_loops(nodes(model())), edges_of_loops(really_run(model()))
+    print({edges: count for edges, count in (foreseen - ran + (ran - foreseen)).items() if edges != ("Const", 0)})
 
 
 if __name__ == "__main__":

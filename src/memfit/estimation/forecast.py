@@ -18,16 +18,16 @@ from memfit.simulation.holdings import Holdings, at_peak
 from memfit.simulation.memory import Event
 from memfit.simulation.plan import Plan
 from memfit.simulation.replay import Recording
-from memfit.simulation.simulate import LONG, Outcome, simulate
+from memfit.simulation.simulate import Outcome, simulate
 
 ORDERS = 15  # simulated for the first batch
-FEWER_ORDERS = 5
+OPERATIONS = 60_000  # simulated in all these orders: steps with long loops are run in fewer of them
 VOTES = 5  # of these orders, to see whether a batch fits in most of them
 TRIED = 3  # to search for the largest batch
 SURE = 8  # to see whether it surely fits
-MANY_EXECUTIONS = 3200
 NEEDED_LEAST, NEEDED_MOST = 0.85, 1.2  # of the bytes requested, and of the peak: what steps mostly need
 MARGIN = 1.075
+FEW, FEWER_KNOWN = 5, 0.05  # orders, and how much wider the bound is where fewer were simulated
 PADDING = 1 / 3  # more, as a share of the padding, which depends on every allocation before
 CLIMB = (15, 10, 5, 2)  # percent
 TOO_MUCH_MORE = 0.15  # of a largest batch should not fit any more
@@ -228,15 +228,14 @@ def _most(votes: Iterator[bool], count: int) -> bool:
 
 
 def _orders_for(run: Outcome) -> int:
-    if run.executed < MANY_EXECUTIONS:
-        return ORDERS
-    return FEWER_ORDERS if run.executed < LONG else 1
+    return min(max(OPERATIONS // run.executed, 1), ORDERS)
 
 
 def _bound(runs: list[Outcome]) -> int:
     """Above the highest simulated peak: the more, the more of it is the allocator's padding."""
     highest, requested = max(run.peak for run in runs), max(run.requested for run in runs)
-    return round(highest * MARGIN + PADDING * max(highest - requested, 0))
+    margin = MARGIN + FEWER_KNOWN * (len(runs) < FEW)
+    return round(highest * margin + PADDING * max(highest - requested, 0))
 
 
 def _figures(peak: int, requested: int, upper: int, held: Holdings) -> Figures:
