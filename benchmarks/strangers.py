@@ -1,4 +1,7 @@
-"""Models as thirty other people would write them, from notebooks, papers, courses and keras.io."""
+"""Models as thirty other people would write them, from notebooks, papers, courses and keras.io.
+
+They were unseen once, and showed what the estimate did not know; since then they are known.
+"""
 
 from __future__ import annotations
 
