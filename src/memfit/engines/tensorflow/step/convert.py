@@ -63,7 +63,7 @@ class _Converter:
         self.inputs = {name: k for k, name in enumerate(traced.arguments)}
         self.shapes = Shapes(traced, self.order, variables, index_of)
         self.notes = self.shapes.notes
-        self.compiler = nested.Compiler(traced.functions)
+        self.compiler = nested.Compiler(traced.functions, traced.stand_in)
         self.wide: dict[str, int] = {}
 
     def run(self) -> StepGraph:

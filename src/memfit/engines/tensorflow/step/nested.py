@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from memfit.engines.tensorflow.step.xla import Temporaries, assigned_bytes
 MARK = "_XlaMustCompile"
 INTEGERS = (tf.int32.as_datatype_enum, tf.int64.as_datatype_enum)
 RESOURCE = tf.resource.as_datatype_enum
+_NUMBERS = itertools.count()
 
 
 def is_compiled(node: Any) -> bool:
@@ -25,32 +27,46 @@ def is_compiled(node: Any) -> bool:
 class Compiler:
     """`functions` are those of the graph, by name. Equal ones are compiled once."""
 
-    def __init__(self, functions: dict[str, Any]) -> None:
-        self.functions = functions
-        self.known: dict[Any, Temporaries] = {}
+    def __init__(self, functions: dict[str, Any], stand_in: StandIn) -> None:
+        self.functions, self.stand_in = functions, stand_in
+        self.known: dict[Any, Temporaries | None] = {}
 
     def temporaries(self, node: Any, arguments: list[Shape]) -> Callable[[int], list[int]] | None:
-        """What a call of a function takes beside its results; None where it does more to variables than read them."""
+        """What a call of a function takes beside its results; None where that cannot be known."""
+        if not all(shape.known for shape in arguments):
+            return None
         function = with_values(self.functions[node.attr["f"].func.name], arguments)
         if function is None:
             return None
         key = function.SerializeToString(deterministic=True), tuple(shape.dims for shape in arguments)
         if key not in self.known:
-            name = f"memfit_{node.attr['f'].func.name}"
-            self.known[key] = Temporaries(lambda batch: _ask(function, name, arguments, batch))
+            self.known[key] = self._compiled(function, arguments)
         return self.known[key]
 
+    def _compiled(self, function: Any, arguments: list[Shape]) -> Temporaries | None:
+        try:
+            at_stand_in = self._ask(function, arguments, self.stand_in.batch)
+        except Exception:  # whatever XLA refuses
+            return None
 
-def _ask(function: Any, name: str, arguments: list[Shape], batch: int) -> int:
-    at_batch = type(function)()
-    at_batch.CopyFrom(function)
-    at_batch.signature.name = f"{name}_{batch}"
-    for node in at_batch.node_def:
-        if node.op == "Const" and node.attr["dtype"].type in INTEGERS:
-            _set_batch(node.attr["value"].tensor, arguments[0].stand_in, batch)
-    context.context().add_function_def(at_batch)
-    specs = [tf.TensorSpec(shape.at(batch), shape.dtype) for shape in arguments]
-    return assigned_bytes(at_batch.signature.name, specs, [])
+        def ask(batch: int) -> int:
+            try:
+                return self._ask(function, arguments, batch)
+            except Exception:  # it was traced for the stand-in in more than its shapes
+                return at_stand_in * batch // self.stand_in.batch
+
+        return Temporaries(ask)
+
+    def _ask(self, function: Any, arguments: list[Shape], batch: int) -> int:
+        at_batch = type(function)()
+        at_batch.CopyFrom(function)
+        at_batch.signature.name = f"memfit_compiled_{next(_NUMBERS)}"
+        for node in at_batch.node_def:
+            if node.op == "Const" and node.attr["dtype"].type in INTEGERS:
+                _set_batch(node.attr["value"].tensor, self.stand_in, batch)
+        context.context().add_function_def(at_batch)
+        specs = [tf.TensorSpec(shape.at(batch), shape.dtype) for shape in arguments]
+        return assigned_bytes(at_batch.signature.name, specs, [])
 
 
 def _set_batch(tensor: Any, stand_in: StandIn, batch: int) -> None:
