@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks import everyday, held_out, models, strangers, unseen  # noqa: F401  each registers its cases
+from benchmarks import everyday, held_out, models, newcomers, strangers, unseen  # noqa: F401  each registers its cases
 from benchmarks.registry import CASES, Case
 
 __all__ = ["CASES", "is_held_out"]
 
 
 def is_held_out(case: Case) -> bool:
-    return case.architecture.__module__ in (held_out.__name__, unseen.__name__)
+    return case.architecture.__module__ in (held_out.__name__, newcomers.__name__, unseen.__name__)

@@ -101,9 +101,44 @@ def test_a_step_whose_targets_nobody_tells_is_tried_with_the_usual_ones_and_take
         "try: memfit.estimate(step(5), x=x)\n"
         "except memfit.MemfitError as error: print('pass y' in str(error))\n"
         "print(memfit.estimate(step(5), x=x, y=numpy.zeros((4, 5), 'float32')).peak > 0)\n"
+        "class Exits(keras.Model):\n"
+        "    def train_step(self, data):\n"
+        "        x, y = data\n"
+        "        loss = keras.losses.sparse_categorical_crossentropy\n"
+        "        return {'loss': sum(keras.ops.mean(loss(y, out)) for out in self(x))}\n"
+        "inputs = keras.Input((7,))\n"
+        "exits = Exits(inputs, [keras.layers.Dense(3, 'softmax')(inputs) for _ in range(2)])\n"
+        "exits.compile('sgd')\n"
+        "print(memfit.estimate(exits).peak > 0)\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == ["True"] * 3
+    assert ran.stdout.split() == ["True"] * 4
+
+
+def test_layers_that_a_model_was_cut_out_of_still_hold_their_weights():
+    code = (
+        "import gc, weakref, keras, memfit\n"
+        "from keras import layers\n"
+        "def model(cut):\n"
+        "    inputs = keras.Input((64,))\n"
+        "    top = middle = layers.Dense(512)(layers.Dense(512)(inputs))\n"
+        "    for _ in range(3 * cut):\n"
+        "        top = layers.Dense(512)(top)\n"
+        "    kept = weakref.ref(keras.Model(inputs, top).layers[-1].kernel)\n"
+        "    made = keras.Model(inputs, middle)\n"
+        "    made.compile('sgd', 'mse')\n"
+        "    return made, kept\n"
+        "cut, kept = model(True)\n"
+        "gc.collect()\n"
+        "estimates = [memfit.estimate(made, 8) for made in (cut, model(False)[0])]\n"
+        "print(kept() is not None, any('does not use' in note for note in estimates[0].notes))\n"
+        "print(any('does not use' in note for note in estimates[1].notes))\n"
+        "print(estimates[0].by_kind['weights'] - estimates[1].by_kind['weights'])\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *said, held = ran.stdout.split()
+    assert said == ["True", "True", "False"]
+    assert int(held) == pytest.approx(3 * 4 * (512 * 512 + 512), rel=0.01)
 
 
 def test_the_largest_batch_trains_under_the_budget_and_a_larger_one_does_not(memfit):

@@ -42,8 +42,8 @@ def outlook_of_fit(model: Any, arguments: dict[str, Any], call: Call, budget: in
     feed = describe(arguments.get("x"), arguments.get("y"), arguments.get("batch_size"))
     check = _evaluation_feed(arguments, feed)
     with double(model) as twin:
-        training = estimate_built(twin, feed.batch, feed.x, feed.y, None)
-        evaluation = None if check is None else estimate_built(twin, check.batch, check.x, check.y, None, "test_step")
+        training = estimate_built(twin, feed.batch, feed.x, feed.y, None, original=model)
+        evaluation = None if check is None else _evaluation(twin, check, model)
     validated = check is not None and arguments.get("validation_data") is not None
     held = feed.held + (check.held if check is not None and validated else 0)
     return _outlook(model, call, budget, feed, held, tensors, training, evaluation)
@@ -53,8 +53,12 @@ def outlook_of_evaluation(model: Any, arguments: dict[str, Any], call: Call, bud
     """What `model.evaluate(**arguments)` would take."""
     feed = describe(arguments.get("x"), arguments.get("y"), arguments.get("batch_size"))
     with double(model) as twin:
-        evaluation = estimate_built(twin, feed.batch, feed.x, feed.y, None, "test_step")
+        evaluation = _evaluation(twin, feed, model)
     return _outlook(model, call, budget, feed, feed.held, tensors, None, evaluation)
+
+
+def _evaluation(twin: Any, feed: Feed, model: Any) -> Estimate:
+    return estimate_built(twin, feed.batch, feed.x, feed.y, None, "test_step", original=model)
 
 
 def _outlook(

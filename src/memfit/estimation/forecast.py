@@ -22,13 +22,13 @@ from memfit.simulation.simulate import Outcome, simulate
 
 ORDERS = 15  # simulated for the first batch
 OPERATIONS = 60_000  # simulated in all these orders: steps with long loops are run in fewer of them
-VOTES = 5  # of these orders, to see whether a batch fits in most of them
+VOTES, FEWEST_VOTES = 5, 3  # of these orders, to see whether a batch fits in most of them
 TRIED = 3  # to search for the largest batch
 SURE = 8  # to see whether it surely fits
 NEEDED_LEAST, NEEDED_MOST = 0.85, 1.2  # of the bytes requested, and of the peak: what steps mostly need
-MARGIN = 1.065
-FEW, FEWER_KNOWN = 5, 0.05  # orders, and how much wider the bound is where fewer were simulated
-PADDING = 1 / 3  # more, as a share of the padding, which depends on every allocation before
+MARGIN = 1.06
+FEW, FEWER_KNOWN = 5, 0.1  # orders, and how much wider the bound is where fewer were simulated
+PADDING = 0.3  # more, as a share of the padding, which depends on every allocation before
 CLIMB = (15, 10, 5, 2)  # percent
 TOO_MUCH_MORE = 0.15  # of a largest batch should not fit any more
 CAUTION = 0.6  # 1/2 would keep as much back as what that takes beyond the budget
@@ -93,7 +93,7 @@ class Forecast:
         while self.fits(batch, low):
             low, high = low // 2, low
         while not self.fits(batch, high):
-            low, high = high, high * 2
+            low, high = high, round(high * NEEDED_MOST)
         while high - low > high // 100:
             middle = (low + high) // 2
             low, high = (low, middle) if self.fits(batch, middle) else (middle, high)
@@ -174,7 +174,7 @@ class Forecast:
         first = simulate(plan, log=log)
         runs = [first, *(simulate(plan, seed=seed) for seed in range(1, _orders_for(first)))]
         self._orders = min(TRIED, len(runs))
-        self._votes = min(VOTES, len(runs))
+        self._votes = min(VOTES, max(len(runs), FEWEST_VOTES))
         self._sure = min(SURE, len(runs))
         if first.rounds_guessed:
             self.notes = [ENDLESS]

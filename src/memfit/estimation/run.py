@@ -13,10 +13,11 @@ from memfit.estimation.job import EstimateJob, Rendered
 from memfit.estimation.result import Estimate, from_forecast
 from memfit.models.batch import Batch, batches, check_batch_size, fixed_batch, portable, require_trainable
 from memfit.models.carry import pack, unpack
-from memfit.models.names import LayerNames, owned_variables
+from memfit.models.names import UNUSED, LayerNames, OwnedVariable, owned_variables, unused_variables
 from memfit.models.target import Target
 from memfit.models.untouched import untouched
-from memfit.sizes import Size, parse_size
+from memfit.simulation.graph import StepGraph
+from memfit.sizes import Size, format_size, parse_size
 
 EAGER_NOTE = "run_eagerly=True keeps every intermediate result: this is the compiled step, and the bound is wider"
 EAGER_DOUBT = 1.6
@@ -41,7 +42,7 @@ def estimate(model: Any, batch_size: int = 32, *, x: Any = None, y: Any = None, 
     limit = None if budget is None else parse_size(budget)
     require_trainable(model, x)
     with double(model) as twin:
-        return estimate_built(twin, batch_size, portable(x, 1), portable(y, 1), limit)
+        return estimate_built(twin, batch_size, portable(x, 1), portable(y, 1), limit, original=model)
 
 
 @contextmanager
@@ -58,15 +59,24 @@ def double(model: Any) -> Iterator[Any]:
 
 
 def estimate_built(
-    model: Any, batch_size: int, x: Any, y: Any, budget: int | None, method: str = "train_step"
+    model: Any,
+    batch_size: int,
+    x: Any,
+    y: Any,
+    budget: int | None,
+    method: str = "train_step",
+    *,
+    original: Any = None,
 ) -> Estimate:
     """The same for a model that may be changed: its optimizer is built, and its variables may have no memory.
 
-    `method` is the step to foresee: training's, or `test_step` for evaluation.
+    `method` is the step to foresee: training's, or `test_step` for evaluation. `original` is the user's own model
+    where `model` is its double.
     """
     tries = [batch.specs() for batch in batches(model, x, y)]
-    step = _trace(model, tries, method, batch_size)
-    notes = [*_limits(step.only), *step.graph_for(0).notes, *_doubts(model)]
+    unused = unused_variables(original or model)
+    step = _trace(model, tries, method, batch_size, unused)
+    notes = [*_limits(step.only), *_left_over(step.graph_for(0)), *step.graph_for(0).notes, *_doubts(model)]
     return from_forecast(
         Forecast(step.graph_for, doubt=_doubt(model), only=step.only),
         batch_size,
@@ -109,7 +119,9 @@ def estimate_target(
     return rendered
 
 
-def _trace(model: Any, tries: list[Batch], method: str, batch_size: int) -> engines.TracedStep:
+def _trace(
+    model: Any, tries: list[Batch], method: str, batch_size: int, unused: list[OwnedVariable]
+) -> engines.TracedStep:
     """The step for every batch size or, where it does not work with every one, for a single one."""
     names = LayerNames(model)
     single = fixed_batch(model) or batch_size
@@ -117,18 +129,23 @@ def _trace(model: Any, tries: list[Batch], method: str, batch_size: int) -> engi
     errors = []
     for batch, only in attempts:
         try:
-            return _trace_one(model, batch, names, method, only)
+            return _trace_one(model, batch, names, method, only, unused)
         except BadInput:
             raise
         except Exception as error:  # nothing says what a custom step takes as `y`
             errors.append(error)
-    told = errors[len(tries) - 1]
+    told = errors[min(1, len(tries) - 1)]
     hint = "" if len(tries) == 1 else ". If it takes targets that the model does not tell, pass y"
     raise BadInput(f"the model's training step cannot be traced: {_reason(told, names)}{hint}") from told
 
 
 def _limits(only: int | None) -> list[str]:
     return [] if only is None else [f"the step works only with a batch of {only}: this is the estimate for it"]
+
+
+def _left_over(graph: StepGraph) -> list[str]:
+    held = sum(variable.size for variable in graph.variables if variable.layer == UNUSED)
+    return [f"{format_size(held)} are weights of layers that the model does not use but is linked to"] if held else []
 
 
 def _doubts(model: Any) -> list[str]:
@@ -141,10 +158,12 @@ def _doubt(model: Any) -> float:
     return calibrated * (EAGER_DOUBT if model.run_eagerly else 1.0)
 
 
-def _trace_one(model: Any, batch: Batch, names: LayerNames, method: str, only: int | None) -> engines.TracedStep:
+def _trace_one(
+    model: Any, batch: Batch, names: LayerNames, method: str, only: int | None, unused: list[OwnedVariable]
+) -> engines.TracedStep:
     data = batch.x if batch.y is None else (batch.x, batch.y)
     step = getattr(model, method)
-    return engines.current().trace_step(model, data, lambda: owned_variables(model), names, step, only)
+    return engines.current().trace_step(model, data, lambda: [*owned_variables(model), *unused], names, step, only)
 
 
 def _reason(error: BaseException, names: LayerNames) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+UNUSED = "(layers that the model does not use)"
+
 
 @dataclass(frozen=True)
 class OwnedVariable:
@@ -51,6 +53,27 @@ def owned_variables(model: Any) -> list[OwnedVariable]:
     served = {owned.variable.path.replace("/", "_"): owned.layer for owned in weights}
     slots = [OwnedVariable(v, "optimizer", _slot_layer(v.path, served)) for o in optimizers(model) for v in o.variables]
     return list({id(owned.variable): owned for owned in [*weights, *metrics, *slots]}.values())
+
+
+def unused_variables(model: Any) -> list[OwnedVariable]:
+    """Those of layers that the model does not use but holds on to, as a model cut out of a larger one does.
+
+    Keras links the layers of a functional model in both directions: none of them goes while another is needed.
+    """
+    used = {id(layer) for layer in [*_all_layers(model), model]}
+    ours = {id(variable) for variable in model.variables}
+    linked: dict[int, Any] = {}
+    pending = [*_all_layers(model), model]
+    while pending:
+        layer = pending.pop()
+        nodes = [*getattr(layer, "_inbound_nodes", ()), *getattr(layer, "_outbound_nodes", ())]
+        parents = [tensor._keras_history.operation for node in nodes for tensor in node.input_tensors]
+        for other in [*(node.operation for node in nodes), *parents]:
+            if id(other) not in used and id(other) not in linked:
+                linked[id(other)] = other
+                pending.append(other)
+    variables = [v for layer in linked.values() for v in getattr(layer, "variables", ()) if id(v) not in ours]
+    return [OwnedVariable(v, "weights", UNUSED) for v in {id(v): v for v in variables}.values()]
 
 
 def optimizers(model: Any) -> list[Any]:

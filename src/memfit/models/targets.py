@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memfit.models.structure import Spec, dtype_name, map_structure
+from memfit.models.structure import Spec, dtype_name, flatten, map_structure
 
 
 def guess_targets(model: Any, x: Any) -> list[Any]:
@@ -15,7 +15,7 @@ def guess_targets(model: Any, x: Any) -> list[Any]:
         return [None, map_structure(lambda spec: Spec(spec.shape, spec.dtype, "y"), x), Spec((None,), "int64", "y")]
     like_outputs = _like(outputs, losses)
     if losses is None:
-        return [None, like_outputs]
+        return [None, like_outputs, map_structure(_classes, outputs), *_one_for_all(outputs)]
     return [like_outputs, map_structure(_classes, outputs)] if _has_custom(losses) else [like_outputs]
 
 
@@ -53,6 +53,12 @@ def _like(outputs: Any, losses: Any) -> Any:
 
 def _classes(output: Spec) -> Spec:
     return Spec(output.shape[:-1], "int64", "y", bound=output.shape[-1] or 2)
+
+
+def _one_for_all(outputs: Any) -> list[Any]:
+    """The same target for each of several outputs, as of exits that all learn the same."""
+    first, *others = flatten(outputs)
+    return [Spec(first.shape, "float32", "y"), _classes(first)] if others else []
 
 
 def _has_custom(losses: Any) -> bool:

@@ -172,7 +172,7 @@ class Operations:
 
     def _update(self, index: int, inputs: Any) -> Made:
         node, variables = self.plan.nodes[index], self.variables
-        if self.plan.kinds[index] == Kind.UPDATE and variables[node.variable].refs > 1:
+        if variables[node.variable].refs > 1:
             copy = self.memory.new(variables[node.variable].request, variable_label(node.variable))
             self.memory.drop(variables[node.variable])
             variables[node.variable] = copy

@@ -42,18 +42,24 @@ class Equation:
         return "".join(shared) + "".join(c for o in self.operands for c in self.arranged(o) if self.role(c) == FREE)
 
 
-def temporaries(text: str, inputs: list[Shape], output: Shape) -> Callable[[int], list[int]] | None:
+def copied(text: str, inputs: list[Shape], output: Shape) -> list[Shape]:
+    """What is transposed."""
     if "." in text:
-        return None
+        return []
     equation = Equation.parse(text)
-    copied = [
+    found = [
         shape
         for operand, shape in zip(equation.operands, inputs, strict=False)
         if equation.arranged(operand) != operand
     ]
     if len(inputs) == 2 and equation.product() != equation.result:
-        copied.append(output)
-    return (lambda batch: [shape.count(batch) * shape.width for shape in copied]) if copied else None
+        found.append(output)
+    return found
+
+
+def temporaries(text: str, inputs: list[Shape], output: Shape) -> Callable[[int], list[int]] | None:
+    shapes = copied(text, inputs, output)
+    return (lambda batch: [shape.count(batch) * shape.width for shape in shapes]) if shapes else None
 
 
 def multiplications(text: str, inputs: list[Shape]) -> tuple[int, ...]:

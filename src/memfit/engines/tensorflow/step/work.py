@@ -16,7 +16,7 @@ SHARED = 256 << 10  # bytes that each thread works on at least
 
 
 def work(call: Call) -> tuple[Size, Size]:
-    """Floating-point operations and bytes of unfolded patches, to know how long a kernel holds its thread."""
+    """Floating-point operations and bytes that are unfolded or transposed before them."""
     op = call.op
     if op.startswith(("Depthwise", "_FusedDepthwise")):
         taps = call.outputs[0] if "BackpropFilter" in op else call.inputs[1]
@@ -31,7 +31,10 @@ def work(call: Call) -> tuple[Size, Size]:
     if op in ("MatMul", "_FusedMatMul", "BatchMatMulV2", "BatchMatMul", "BatchMatMulV3"):
         return operations((*call.outputs[0].dims, inner_size(call)), call.outputs[0]), turned(call)
     if op == "Einsum":
-        return operations(einsum.multiplications(equation(call), call.inputs), call.outputs[0]), Size(0.0)
+        multiplied = einsum.multiplications(equation(call), call.inputs)
+        return operations(multiplied, call.outputs[0]), total(
+            einsum.copied(equation(call), call.inputs, call.outputs[0])
+        )
     return Size(0.0), Size(0.0)
 
 
@@ -61,8 +64,17 @@ def whole_vectors(call: Call, filters: Shape) -> float:
 
 
 def turned(call: Call) -> Size:
-    """The right-hand matrix, where the kernel has to unfold it because it comes transposed."""
-    return call.inputs[1].size() if "transpose_b" in call.node.attr and call.node.attr["transpose_b"].b else Size(0.0)
+    """The matrices that the kernel has to unfold because they come transposed: of oneDNN's, the right-hand one."""
+    sides = ("transpose_b",) if onednn.runs(call.op, call.outputs) else ("transpose_a", "transpose_b")
+    asked = [side for side in sides if side in call.node.attr and call.node.attr[side].b]
+    return total([call.inputs[side == "transpose_b"] for side in asked])
+
+
+def total(shapes: list[Shape]) -> Size:
+    """The bytes of all that grow with the batch alike; beside those, the others are small."""
+    sizes = [shape.size() for shape in shapes]
+    degree = max((size.degree for size in sizes), default=0)
+    return Size(sum(size.scale for size in sizes if size.degree == degree), degree)
 
 
 def operations(dims: tuple[int, ...], shape: Shape) -> Size:
