@@ -1,4 +1,7 @@
-"""Models by somebody who has not seen the estimate: nothing was fitted to them."""
+"""Models by somebody else again, who had not seen the estimate.
+
+They were unseen when they were first scored, and showed what it did not know; since then they are known.
+"""
 
 from __future__ import annotations
 

@@ -130,8 +130,8 @@ class Forecast:
         return self._largest[limit]
 
     def _between(self, batch: int, budget: int) -> int:
-        """The nearest batch that fits in many orders, while 15 % more does not."""
-        while self.fits(math.ceil(batch * (1 + TOO_MUCH_MORE)), budget, orders=self._orders):
+        """The nearest batch that fits in many orders, while 15 % more does not fit in most."""
+        while self.fits(math.ceil(batch * (1 + TOO_MUCH_MORE)), budget):
             batch += max(batch // 50, 1)
         while batch > 1 and not self.fits(batch, budget, orders=self._sure):
             batch = batch * 31 // 32
