@@ -74,7 +74,7 @@ def estimate_built(
     where `model` is its double.
     """
     tries = [batch.specs() for batch in batches(model, x, y)]
-    unused = unused_variables(original or model)
+    unused = unused_variables(model if original is None else original)
     step = _trace(model, tries, method, batch_size, unused)
     notes = [*_limits(step.only), *_left_over(step.graph_for(0)), *step.graph_for(0).notes, *_doubts(model)]
     return from_forecast(

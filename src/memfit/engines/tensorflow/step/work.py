@@ -31,10 +31,9 @@ def work(call: Call) -> tuple[Size, Size]:
     if op in ("MatMul", "_FusedMatMul", "BatchMatMulV2", "BatchMatMul", "BatchMatMulV3"):
         return operations((*call.outputs[0].dims, inner_size(call)), call.outputs[0]), turned(call)
     if op == "Einsum":
-        multiplied = einsum.multiplications(equation(call), call.inputs)
-        return operations(multiplied, call.outputs[0]), total(
-            einsum.copied(equation(call), call.inputs, call.outputs[0])
-        )
+        text, result = equation(call), call.outputs[0]
+        multiplied, copied = einsum.multiplications(text, call.inputs), einsum.copied(text, call.inputs, result)
+        return operations(multiplied, result), total(copied)
     return Size(0.0), Size(0.0)
 
 
