@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from benchmarks import everyday, held_out, models, newcomers, strangers, unseen  # noqa: F401  each registers its cases
+from benchmarks import (  # noqa: F401  each registers its cases
+    everyday,
+    held_out,
+    models,
+    newcomers,
+    strangers,
+    unseen,
+    visitors,
+)
 from benchmarks.registry import CASES, Case
 
 __all__ = ["CASES", "is_held_out"]

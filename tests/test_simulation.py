@@ -157,12 +157,30 @@ def test_slots_that_start_as_one_buffer_part_when_they_are_written(kind):
     assert simulate(Plan(StepGraph(writes, slots, []), batch=1)).requested == pytest.approx(3 * MIB, rel=0.01)
 
 
+@pytest.mark.parametrize("parallel", [1, 2, 10])
+def test_a_loop_of_which_few_rounds_run_at_once_comes_to_its_end(parallel):
+    tiny = Size(1024.0)
+    nodes = [
+        Node("input", "_Arg", Kind.ARGUMENT, [], [], [tiny], expensive=False, variable=0),
+        Node("enter", "Enter", Kind.ENTER, [(0, 0)], [], [tiny], frame="loop", parallel=parallel),
+        Node("merge", "Merge", Kind.MERGE, [(1, 0), (7, 0)], [], [tiny]),
+        Node("less", "Less", Kind.COMPUTE, [(2, 0)], [], [tiny]),
+        Node("condition", "LoopCond", Kind.LOOP_COND, [(3, 0)], [], [tiny]),
+        Node("switch", "Switch", Kind.SWITCH, [(2, 0), (4, 0)], [], [tiny, tiny]),
+        Node("body", "Op", Kind.COMPUTE, [(5, 1)], [], [tiny]),
+        Node("next", "NextIteration", Kind.NEXT, [(6, 0)], [], [tiny]),
+        Node("exit", "Exit", Kind.EXIT, [(5, 0)], [], [tiny]),
+        Node("after", "Op", Kind.COMPUTE, [(8, 0)], [], [Size(float(MIB))]),
+    ]
+    assert simulate(Plan(StepGraph(nodes, [], [tiny]), batch=1)).requested > MIB
+
+
 def test_of_two_operations_side_by_side_the_longer_ends_first_now_and_then():
     tiny, speed = Size(1024.0), Speed(compute=1e9)
     nodes = [
         Node("input", "_Arg", Kind.ARGUMENT, [], [], [tiny], expensive=False, variable=0),
         Node("short", "Op", Kind.COMPUTE, [(0, 0)], [], [tiny], flops=Size(1e6), speed=speed),
-        Node("long", "Op", Kind.COMPUTE, [(0, 0)], [], [tiny], flops=Size(3e6), speed=speed),
+        Node("long", "Op", Kind.COMPUTE, [(0, 0)], [], [tiny], flops=Size(2e6), speed=speed),
     ]
     ended_first = Counter()
     for seed in range(300):

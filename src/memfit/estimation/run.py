@@ -14,7 +14,9 @@ from memfit.estimation.result import Estimate, from_forecast
 from memfit.models.batch import Batch, batches, check_batch_size, fixed_batch, portable, require_trainable
 from memfit.models.carry import pack, unpack
 from memfit.models.names import UNUSED, LayerNames, OwnedVariable, owned_variables, unused_variables
+from memfit.models.structure import flatten
 from memfit.models.target import Target
+from memfit.models.targets import UNSIZED
 from memfit.models.untouched import untouched
 from memfit.simulation.graph import StepGraph
 from memfit.sizes import Size, format_size, parse_size
@@ -23,6 +25,8 @@ EAGER_NOTE = "run_eagerly=True keeps every intermediate result: this is the comp
 EAGER_DOUBT = 1.6
 UNCALIBRATED_NOTE = "this machine's kernels were not measured, so the bound is wider: memfit estimate --calibrate"
 UNCALIBRATED_DOUBT = 1.005
+UNSIZED_NOTE = "nothing tells the size of the step's targets, so they are left out and the bound is wider: pass y"
+UNSIZED_DOUBT = 1.1
 
 
 def estimate(model: Any, batch_size: int = 32, *, x: Any = None, y: Any = None, budget: Size | None = None) -> Estimate:
@@ -75,10 +79,12 @@ def estimate_built(
     """
     tries = [batch.specs() for batch in batches(model, x, y)]
     unused = unused_variables(model if original is None else original)
-    step = _trace(model, tries, method, batch_size, unused)
+    step, batch = _trace(model, tries, method, batch_size, unused)
+    unsized = any(spec is not None and spec.name == UNSIZED for spec in flatten(batch.y))
     notes = [*_limits(step.only), *_left_over(step.graph_for(0)), *step.graph_for(0).notes, *_doubts(model)]
+    notes += [UNSIZED_NOTE] * unsized
     return from_forecast(
-        Forecast(step.graph_for, doubt=_doubt(model), only=step.only),
+        Forecast(step.graph_for, doubt=_doubt(model) * (UNSIZED_DOUBT if unsized else 1.0), only=step.only),
         batch_size,
         model_name=model.name,
         output_shapes=step.output_shapes,
@@ -121,15 +127,15 @@ def estimate_target(
 
 def _trace(
     model: Any, tries: list[Batch], method: str, batch_size: int, unused: list[OwnedVariable]
-) -> engines.TracedStep:
-    """The step for every batch size or, where it does not work with every one, for a single one."""
+) -> tuple[engines.TracedStep, Batch]:
+    """The step for every batch size or, where it does not work with every one, for a single one; and what it takes."""
     names = LayerNames(model)
     single = fixed_batch(model) or batch_size
     attempts = [(batch, only) for only in (None, single) for batch in tries]
     errors = []
     for batch, only in attempts:
         try:
-            return _trace_one(model, batch, names, method, only, unused)
+            return _trace_one(model, batch, names, method, only, unused), batch
         except BadInput:
             raise
         except Exception as error:  # nothing says what a custom step takes as `y`

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice, product
 from typing import Any
 
 from memfit.models.structure import Spec, dtype_name, flatten, map_structure
+
+UNSIZED = "a target of a size that nothing tells"
+MOST = 16  # mixes of targets that are worth a try
 
 
 def guess_targets(model: Any, x: Any) -> list[Any]:
@@ -12,11 +16,12 @@ def guess_targets(model: Any, x: Any) -> list[Any]:
     losses = _losses(model)
     outputs = _outputs(model, x)
     if outputs is None:
-        return [None, map_structure(lambda spec: Spec(spec.shape, spec.dtype, "y"), x), Spec((None,), "int64", "y")]
-    like_outputs = _like(outputs, losses)
+        like_inputs = map_structure(lambda spec: Spec(spec.shape, spec.dtype, "y"), x)
+        return [None, like_inputs, Spec((None,), "int64", "y"), Spec((None, 1), "float32", UNSIZED)]
+    guesses = _like(outputs, losses)
     if losses is None:
-        return [None, like_outputs, map_structure(_classes, outputs), *_one_for_all(outputs)]
-    return [like_outputs, map_structure(_classes, outputs)] if _has_custom(losses) else [like_outputs]
+        return [None, *guesses, *_one_for_all(outputs), map_structure(_unsized, outputs)]
+    return guesses if len(guesses) == 1 else [*guesses, map_structure(_unsized, outputs)]
 
 
 def _losses(model: Any) -> Any:
@@ -36,23 +41,33 @@ def _outputs(model: Any, x: Any) -> Any:
     return map_structure(lambda t: Spec(tuple(t.shape), dtype_name(t.dtype), "y"), outputs)
 
 
-def _like(outputs: Any, losses: Any) -> Any:
-    """A target for each output, of the shape and dtype that its loss takes."""
+def _like(outputs: Any, losses: Any) -> list[Any]:
+    """Targets of the shapes and dtypes that the losses take: for one's own, values like the output's, or classes."""
     if isinstance(outputs, dict):
-        return {key: _like(value, _part(losses, key)) for key, value in outputs.items()}
+        mixes = product(*(_like(value, _part(losses, key)) for key, value in outputs.items()))
+        return [dict(zip(outputs, mix, strict=True)) for mix in islice(mixes, MOST)]
     if isinstance(outputs, list | tuple):
-        return [_like(value, _part(losses, index)) for index, value in enumerate(outputs)]
-    name = "" if losses is None else _loss_name(losses)
+        mixes = product(*(_like(value, _part(losses, index)) for index, value in enumerate(outputs)))
+        return [list(mix) for mix in islice(mixes, MOST)]
+    loss, values = next(iter(flatten(losses)), None), Spec(outputs.shape, "float32", "y")
+    if loss is None or _is_own(loss):
+        return [values, _classes(outputs)]
+    name = _loss_name(loss)
     if "sparse" in name:
-        return _classes(outputs)
+        return [_classes(outputs)]
     if name.startswith("ctc") and len(outputs.shape) == 3:
         batch, length, classes = outputs.shape
-        return Spec((batch, max(1, (length or 2) // 2)), "int64", "y", bound=classes or 2)
-    return Spec(outputs.shape, "float32", "y")
+        return [Spec((batch, max(1, (length or 2) // 2)), "int64", "y", bound=classes or 2)]
+    return [values]
 
 
 def _classes(output: Spec) -> Spec:
     return Spec(output.shape[:-1], "int64", "y", bound=output.shape[-1] or 2)
+
+
+def _unsized(output: Spec) -> Spec:
+    """What goes with an output of any size, as its one value stands for all."""
+    return Spec((output.shape[0], *(1 for _ in output.shape[1:])), "float32", UNSIZED)
 
 
 def _one_for_all(outputs: Any) -> list[Any]:
@@ -61,11 +76,8 @@ def _one_for_all(outputs: Any) -> list[Any]:
     return [Spec(first.shape, "float32", "y"), _classes(first)] if others else []
 
 
-def _has_custom(losses: Any) -> bool:
-    import keras
-
-    parts = keras.tree.flatten(losses)
-    return any(not isinstance(loss, str) and not type(loss).__module__.startswith("keras.") for loss in parts if loss)
+def _is_own(loss: Any) -> bool:
+    return not isinstance(loss, str) and not type(loss).__module__.startswith("keras.")
 
 
 def _part(losses: Any, key: Any) -> Any:

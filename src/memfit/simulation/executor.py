@@ -19,7 +19,8 @@ from memfit.simulation.plan import Plan
 WAKE_UP = 15e-6
 BESIDE = 0.5  # an operation takes so much longer for each other one that runs beside it: kernels share the cores
 JITTER = 1.15
-UNFAIR = 0.15  # of the operations that begin beside another
+UNEVEN = 0.6  # of its time alone, on average: what an operation that begins beside another takes longer
+UNFAIR = 0.03  # of these operations wait for the longer of the two
 QUEUED = 6e-5  # seconds: shorter kernels do their work in the operation's own thread
 ROUNDS = 10  # of a loop that ends when its data says so
 FAULT = 5e-11  # seconds to touch a byte that nobody has touched before
@@ -152,13 +153,16 @@ class Step:
             self._finish(worker, state)
 
     def _beside_others(self, seconds: float) -> float:
-        """Kernels queue for the same threads: now and then the one with more to do is served first."""
-        for other in self.workers:
-            if other.running is not None and seconds > QUEUED and self.chance.random() < UNFAIR:
-                if other.left < seconds:
-                    other.left += seconds
-                else:
-                    seconds += other.left
+        """Kernels queue for the same threads: most lose a little by it, some much, and a few wait for the other one."""
+        others = [worker for worker in self.workers if worker.running is not None]
+        if not others or seconds <= QUEUED:
+            return seconds
+        if self.chance.random() >= UNFAIR:
+            return seconds * (1.0 + self.chance.expovariate(1.0 / UNEVEN)) / (1.0 + BESIDE)
+        other = self.chance.choice(others)
+        if other.left >= seconds:
+            return seconds + other.left
+        other.left += seconds
         return seconds
 
     def _next(self, worker: Worker) -> Any:
@@ -237,7 +241,9 @@ class Step:
         frame = iteration.frame
         while not iteration.outstanding:
             oldest = min(frame.iterations, default=-1)
-            if oldest < 0 or frame.awaited > 0 or frame.iterations[oldest].outstanding > 0 or oldest == frame.count:
+            if oldest < 0 or frame.awaited > 0 or frame.iterations[oldest].outstanding > 0:
+                return
+            if oldest == frame.count and not frame.deferred:
                 return
             del frame.iterations[oldest]
             if frame.deferred:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
+import keras
 import tensorflow as tf
 from tensorflow.core.protobuf import config_pb2, device_properties_pb2, meta_graph_pb2, rewriter_config_pb2
 from tensorflow.python.grappler import cluster as grappler_cluster
@@ -73,11 +75,17 @@ def stand_in_for(model: Any, data: Any) -> StandIn:
 def trace(model: Any, data: Any, stand_in: StandIn, step: Callable[[Any], Any]) -> Any:
     """The model's `step` as one graph; `data` is what it takes, as specs with the batch left open."""
     specs = with_batch(data, stand_in.batch)
-    with suppress(RuntimeError):  # a model without `call` builds what it needs in its own step
+    with suppress(RuntimeError), _idle_optimizer_left_out(model, step):  # one without `call` is built by its own step
         model._symbolic_build(data_batch=specs if isinstance(specs, tuple) else (specs,))
     compiled = getattr(model, "jit_compile", None) is True
     traced = tf.function(lambda data: step(data), autograph=False, jit_compile=compiled or None)
     return traced.get_concrete_function(with_batch(data, None) if compiled and not stand_in.fixed else specs)
+
+
+def _idle_optimizer_left_out(model: Any, step: Callable[[Any], Any]) -> AbstractContextManager[Any]:
+    """A train step of the model's own builds the optimizers that it uses, which need not be the compiled one."""
+    own = step == model.train_step and type(model).train_step is not keras.Model.train_step
+    return mock.patch.object(model.optimizer, "built", True) if own and model.optimizer else nullcontext()
 
 
 def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:
