@@ -195,10 +195,10 @@ def test_what_runs_in_most_orders_fits(votes, fits):
     assert _most((vote == "y" for vote in votes), len(votes)) == fits
 
 
-def test_one_lucky_order_of_a_long_step_is_no_verdict(monkeypatch):
+def test_lucky_orders_of_a_long_step_are_no_verdict(monkeypatch):
     """So long that its peak is simulated in a single order."""
     monkeypatch.setattr("memfit.estimation.forecast.OPERATIONS", 1)
-    monkeypatch.setattr(Forecast, "_runs", lambda self, batch, budget, seed: seed == 0 or budget >= 100 * MIB)
+    monkeypatch.setattr(Forecast, "_runs", lambda self, batch, budget, seed: seed < 2 or budget >= 100 * MIB)
     graph = chain((), (), ())
     forecast = Forecast(lambda batch: graph)
     assert forecast.needs(4) == pytest.approx(100 * MIB, rel=0.02)
