@@ -416,3 +416,19 @@ def test_of_two_branches_between_which_data_decides_the_larger_counts(memfit, bu
     answer, _ = estimated(memfit, target)
     measured = json.loads(memfit("measure", target, "--format", "json").stdout)
     assert answer["peak_bytes"] == pytest.approx(measured["peak_bytes"], rel=0.35)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_the_constants_that_a_traced_step_remembers_take_memory(memfit, builder, optimizer):
+    """Of a few bytes, each in a chunk of 256: here they are most of the peak."""
+    target = builder(
+        "x = inputs = keras.Input((8,))\n"
+        "for _ in range(150):\n"
+        "    x = layers.Reshape((8,))(layers.Reshape((2, 4))(x))\n"
+        "model = keras.Model(inputs, layers.Dense(1)(x))\n"
+        f"model.compile('{optimizer}', 'mse')\n"
+        "return model"
+    )
+    answer, _ = estimated(memfit, target)
+    measured = json.loads(memfit("measure", target, "--format", "json").stdout)
+    assert answer["peak_bytes"] == pytest.approx(measured["peak_bytes"], rel=0.2)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from memfit.footprint import KINDS
 from memfit.simulation.allocator import OutOfMemory
-from memfit.simulation.executor import ROUNDS
+from memfit.simulation.executor import ROUNDS, WILD
 from memfit.simulation.graph import StepGraph
 from memfit.simulation.holdings import Holdings, at_peak
 from memfit.simulation.memory import Event
@@ -20,20 +20,24 @@ from memfit.simulation.plan import Plan
 from memfit.simulation.replay import Recording
 from memfit.simulation.simulate import Outcome, simulate
 
-ORDERS = 15  # simulated for the first batch
+ORDERS = 11  # simulated for the first batch
+WILD_ONES = 7 / 11  # more for the bound, in which operations hinder each other more than they mostly do
 OPERATIONS = 60_000  # simulated in all these orders: steps with long loops are run in fewer of them
-VOTES, FEWEST_VOTES = 5, 3  # of these orders, to see whether a batch fits in most of them
+VOTES = 5  # of these orders, to see whether a batch fits in most of them
 TRIED = 3  # to search for the largest batch
 SURE = 8  # to see whether it surely fits
 NEEDED_LEAST, NEEDED_MOST = 0.85, 1.2  # of the bytes requested, and of the peak: what steps mostly need
-MARGIN = 1.06
+MARGIN = 1.055
 FEW, FEWER_KNOWN = 5, 0.1  # orders, and how much wider the bound is where fewer were simulated
 PADDING = 0.3  # more, as a share of the padding, which depends on every allocation before
 CLIMB = (15, 10, 5, 2)  # percent
 TOO_MUCH_MORE = 0.15  # of a largest batch should not fit any more
 CAUTION = 0.6  # 1/2 would keep as much back as what that takes beyond the budget
 LEAST_GROWTH = 1.03
+SELDOM = 0.25  # of the orders
 UNKNOWN = 0.05  # more where sizes could not be inferred
+UNSEEN = 0.5  # more where part of the step was not simulated
+STOPPED = "part of the step could not be simulated, from {} on: the peak may be higher, the bound is much wider"
 ENDLESS = f"a loop runs until its data says stop: {ROUNDS} rounds are counted, and the bound is wider"
 CONFIDENCE = "of the real peaks of 111 models two were above this bound"
 
@@ -67,10 +71,11 @@ class Forecast:
     notes: list[str] = field(default_factory=list)  # what the simulation had to guess
     _figures: dict[int, Figures] = field(default_factory=dict)
     _known: list[Known] = field(default_factory=list)
-    _fitting: dict[tuple[int, int, int | None], bool] = field(default_factory=dict)
+    _ran: dict[tuple[int, int, int], bool] = field(default_factory=dict)
     _largest: dict[int, int] = field(default_factory=dict)
     _orders: int = TRIED  # tried for the largest batch; of a step with long loops one takes long enough
-    _votes: int = VOTES
+    _few: bool = False
+    _stopped: bool = False
     _sure: int = SURE
     _planned: Plan | None = None
 
@@ -84,7 +89,7 @@ class Forecast:
         return self._figures[batch]
 
     def upper(self, batch: int) -> int:
-        unknown = 1.0 + UNKNOWN * (self.graph_for(batch).uncertain or bool(self.notes))
+        unknown = 1.0 + UNKNOWN * (self.graph_for(batch).uncertain or bool(self.notes)) + UNSEEN * self._stopped
         return round(self.at(batch).upper * self.doubt * unknown)
 
     def needs(self, batch: int) -> int:
@@ -102,16 +107,18 @@ class Forecast:
     def fits(self, batch: int, budget: int, *, orders: int | None = None) -> bool:
         """Do the simulated steps run under `budget`: in each of so many orders, or else in most of the usual ones?
 
-        Where steps are so long that few orders are tried, each of them has to run: a majority of few is luck.
+        Loops leave memory in pieces, by luck: where they are long, each of the usual orders has to run.
         """
-        asked = (batch, budget, orders)
-        if asked not in self._fitting:
-            tries = (self._runs(batch, budget, seed) for seed in range(orders or self._votes))
-            decide_by_most = orders is None and self._votes == VOTES
-            self._fitting[asked] = _most(tries, VOTES) if decide_by_most else all(tries)
-        return self._fitting[asked]
+        tries = (self._runs(batch, budget, seed) for seed in range(orders or VOTES))
+        return all(tries) if orders or self._few else _most(tries, VOTES)
 
     def _runs(self, batch: int, budget: int, seed: int) -> bool:
+        tried = (batch, budget, seed)
+        if tried not in self._ran:
+            self._ran[tried] = self._simulated_under(budget, batch, seed)
+        return self._ran[tried]
+
+    def _simulated_under(self, budget: int, batch: int, seed: int) -> bool:
         try:
             simulate(self._plan(batch), steps=2, seed=seed, limit=budget)
         except OutOfMemory:
@@ -134,12 +141,15 @@ class Forecast:
         return self._largest[limit]
 
     def _between(self, batch: int, budget: int) -> int:
-        """The nearest batch that fits in many orders, while 15 % more does not fit in most."""
-        while self.fits(math.ceil(batch * (1 + TOO_MUCH_MORE)), budget):
+        """The nearest batch that fits in many orders, while 15 % more fits in few."""
+        while self._often_fits(math.ceil(batch * (1 + TOO_MUCH_MORE)), budget):
             batch += max(batch // 50, 1)
         while batch > 1 and not self.fits(batch, budget, orders=self._sure):
             batch = batch * 31 // 32
         return batch
+
+    def _often_fits(self, batch: int, budget: int) -> bool:
+        return sum(self._runs(batch, budget, seed) for seed in range(self._sure)) > SELDOM * self._sure
 
     def _safe_share(self, budget: int) -> float:
         """Real runs take other orders and fragment memory in other ways, so that near the limit the same batch trains
@@ -178,15 +188,18 @@ class Forecast:
         first = simulate(plan, log=log)
         runs = [first, *(simulate(plan, seed=seed) for seed in range(1, _orders_for(first)))]
         self._orders = min(TRIED, len(runs))
-        self._votes = min(VOTES, max(len(runs), FEWEST_VOTES))
+        self._few = len(runs) < VOTES
         self._sure = min(SURE, len(runs))
         if first.rounds_guessed:
             self.notes = [ENDLESS]
+        if first.stopped_before:
+            self.notes, self._stopped = [STOPPED.format(first.stopped_before)], True
         middle = sorted(range(len(runs)), key=lambda seed: runs[seed].peak)[len(runs) // 2]
         if middle != 0:
             log.clear()
             simulate(plan, seed=middle, log=log)
-        peak, upper = runs[middle].peak, _bound(runs)
+        wild = [simulate(plan, seed=seed, unrest=WILD) for seed in range(int(len(runs) * WILD_ONES))]
+        peak, upper = runs[middle].peak, _bound([*runs, *wild])
         self._known.append(Known(Recording(plan.graph, batch, log), upper / peak))
         requested = round(statistics.median(run.requested for run in runs))
         return _figures(peak, requested, upper, at_peak(plan.graph, log))

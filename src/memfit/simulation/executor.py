@@ -18,12 +18,26 @@ from memfit.simulation.plan import Plan
 
 WAKE_UP = 15e-6
 BESIDE = 0.5  # an operation takes so much longer for each other one that runs beside it: kernels share the cores
-JITTER = 1.15
-UNEVEN = 0.6  # of its time alone, on average: what an operation that begins beside another takes longer
-UNFAIR = 0.03  # of these operations wait for the longer of the two
 QUEUED = 6e-5  # seconds: shorter kernels do their work in the operation's own thread
 ROUNDS = 10  # of a loop that ends when its data says so
 FAULT = 5e-11  # seconds to touch a byte that nobody has touched before
+
+
+@dataclass(frozen=True)
+class Unrest:
+    """How irregular durations are.
+
+    Each is up to `jitter` times as long; an operation that begins beside another takes longer by `uneven` of its time
+    on average, or, with the probability `unfair`, one of the two waits for the end of the other.
+    """
+
+    jitter: float
+    uneven: float
+    unfair: float
+
+
+USUAL = Unrest(jitter=1.15, uneven=0.6, unfair=0.03)
+WILD = Unrest(jitter=2.0, uneven=2.0, unfair=0.3)  # shows in few orders what real runs do seldom
 
 
 @dataclass(slots=True)
@@ -44,8 +58,8 @@ _left = operator.attrgetter("left")
 class Step:
     """One run of the graph. Durations are irregular, as those of real kernels are."""
 
-    def __init__(self, plan: Plan, operations: Operations, chance: random.Random) -> None:
-        self.plan, self.operations, self.chance = plan, operations, chance
+    def __init__(self, plan: Plan, operations: Operations, chance: random.Random, unrest: Unrest) -> None:
+        self.plan, self.operations, self.chance, self.unrest = plan, operations, chance, unrest
         self.memory = operations.memory
         self.wakes: list[tuple[float, int]] = []
         self.now = 0.0
@@ -67,6 +81,12 @@ class Step:
             pass
         if self.blocked:
             raise OutOfMemory
+
+    @property
+    def stopped_before(self) -> str:
+        """An operation of which some inputs came, but not all: then the step was not understood."""
+        initial, nodes = self.plan.initial, self.plan.nodes
+        return next((nodes[k].name for k, left in self.top.pending.items() if 0 < left < initial[k]), "")
 
     def _advance(self) -> bool:
         """Go to the next moment at which an operation ends or a thread wakes up."""
@@ -157,8 +177,8 @@ class Step:
         others = [worker for worker in self.workers if worker.running is not None]
         if not others or seconds <= QUEUED:
             return seconds
-        if self.chance.random() >= UNFAIR:
-            return seconds * (1.0 + self.chance.expovariate(1.0 / UNEVEN)) / (1.0 + BESIDE)
+        if self.chance.random() >= self.unrest.unfair:
+            return seconds * (1.0 + self.chance.expovariate(1.0 / self.unrest.uneven)) / (1.0 + BESIDE)
         other = self.chance.choice(others)
         if other.left >= seconds:
             return seconds + other.left
@@ -188,7 +208,7 @@ class Step:
             outputs[0].value, self.rounds_guessed = iteration.index < ROUNDS, True
         seconds = self.plan.seconds[index]
         if seconds > 0:
-            seconds *= self.chance.uniform(1.0, JITTER)
+            seconds *= self.chance.uniform(1.0, self.unrest.jitter)
             seconds += FAULT * (self.memory.allocator.touched - touched)
         return seconds, (task, inputs, outputs, temps)
 

@@ -103,3 +103,9 @@ class StepGraph:
     notes: list[str] = field(default_factory=list)
     uncertain: bool = False  # some sizes could not be inferred
     threads: int = 2  # on which operations run side by side
+    remembered: int = 0  # small constants that each trace of the step leaves in memory
+
+    @property
+    def traces(self) -> int:
+        """A step that makes its optimizer's slots is traced again once they are there."""
+        return 2 if any(variable.shared for variable in self.variables) else 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from memfit.simulation.allocator import Allocator, rounded
+from memfit.simulation.allocator import ALIGNMENT, Allocator, rounded
 from memfit.simulation.graph import Kind, StepGraph
 from memfit.simulation.holdings import Holdings, owner_of
 from memfit.simulation.memory import INPUT, Event
@@ -67,7 +67,8 @@ class Recording:
                 most, moment = held, place
             if sizes[key] >= SMALL:
                 where[number] = allocator.allocate(sizes[key])
-        return max(allocator.peak, highest), highest, moment
+        remembered = ALIGNMENT * self.graph.remembered * self.graph.traces
+        return max(allocator.peak, highest) + remembered, highest, moment
 
     def _held(self, sizes: list[int], moment: int) -> Holdings:
         live: dict[int, int] = {}

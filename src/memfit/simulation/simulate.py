@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from memfit.simulation.allocator import Allocator
-from memfit.simulation.executor import Step
+from memfit.simulation.executor import USUAL, Step, Unrest
 from memfit.simulation.graph import Kind, StepGraph
 from memfit.simulation.memory import INPUT, Buffer, Event, Memory, variable_label
 from memfit.simulation.operations import Operations
@@ -27,6 +27,7 @@ class Outcome:
     executed: int
     branch_guessed: bool
     rounds_guessed: bool
+    stopped_before: str  # an operation that the simulated step never came to
 
 
 def simulate(
@@ -36,13 +37,14 @@ def simulate(
     seed: int = 0,
     limit: int = UNLIMITED,
     log: list[Event] | None = None,
+    unrest: Unrest = USUAL,
 ) -> Outcome:
     """Run up to `steps` steps of a graph at one batch size. Raises `OutOfMemory` where `limit` does not hold them.
 
     Where only data decides between two branches, the larger one counts.
     """
     logs: list[list[Event] | None] = [None, None] if log is None else [[], []]
-    run = partial(_simulate, plan, steps=steps, seed=seed, limit=limit)
+    run = partial(_simulate, plan, steps=steps, seed=seed, limit=limit, unrest=unrest)
     chosen, outcome = 1, run(branch=1, log=logs[1])
     if outcome.branch_guessed:
         other = run(branch=0, log=logs[0])
@@ -58,6 +60,7 @@ def _simulate(
     steps: int,
     seed: int,
     limit: int,
+    unrest: Unrest,
     branch: int,
     log: list[Event] | None,
 ) -> Outcome:
@@ -71,13 +74,18 @@ def _simulate(
         if number == 0:
             constants = _make_constants(plan, memory)
         operations = Operations(plan, memory, variables, values, constants, arguments, branch)
-        step = Step(plan, operations, chance)
+        step = Step(plan, operations, chance, unrest)
         step.run()
         memory.drop_all(arguments)
         if number == 1 and step.executed > LONG:
             break
     return Outcome(
-        memory.allocator.peak, memory.asked_peak, step.executed, operations.branch_guessed, step.rounds_guessed
+        memory.allocator.peak,
+        memory.asked_peak,
+        step.executed,
+        operations.branch_guessed,
+        step.rounds_guessed,
+        step.stopped_before,
     )
 
 
@@ -86,7 +94,10 @@ def _make_variables(graph: StepGraph, memory: Memory) -> list[Buffer]:
     for index, variable in enumerate(graph.variables):
         if variable.kind != "optimizer":
             made[index] = _make_variable(index, variable.size, variable.build, memory)
+    if graph.traces > 1:
+        _trace(graph, memory)
     _make_slots(graph, memory, made)
+    _trace(graph, memory)
     return [made[index] for index in range(len(graph.variables))]
 
 
@@ -98,6 +109,12 @@ def _make_variable(index: int, size: int, build: list[int], memory: Memory) -> B
         memory.drop(temp)
     memory.new(HANDLE, label)
     return buffer
+
+
+def _trace(graph: StepGraph, memory: Memory) -> None:
+    """The constants that tell shapes stay with the traced step: few bytes, each in a chunk of its own."""
+    for _ in range(graph.remembered):
+        memory.allocator.allocate(1)
 
 
 def _make_slots(graph: StepGraph, memory: Memory, made: dict[int, Buffer]) -> None:

@@ -1,9 +1,14 @@
-"""Constants of the batch's size, such as attention masks: Grappler would compute them, but only their shape counts."""
+"""Constants of the batch's size, such as attention masks: Grappler would compute them, but only their shape counts.
+
+And those of a few bytes that tell a shape or an axis, which TensorFlow remembers for each traced function."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 from typing import Any
+
+import tensorflow as tf
 
 from memfit.engines.tensorflow.step.reads import as_handle, as_read
 
@@ -11,6 +16,7 @@ LARGE = 1 << 20  # bytes that are not worth computing
 SMALL = 100 << 10  # bytes up to which Grappler folds all that is constant: past it, what is no larger than its inputs
 FILLED = frozenset(["Fill", "OnesLike", "ZerosLike"])  # one value and a shape, whatever the size
 WITHHELD = "memfit_constant"
+REMEMBERED = 64  # bytes up to which TensorFlow keeps the constants that it has inferred shapes with
 
 
 def withhold(definition: Any, graph: Any, plain: dict[str, str]) -> set[str]:
@@ -36,6 +42,20 @@ def give_back(nodes: Iterable[Any], withheld: set[str]) -> list[Any]:
             node.op = "Const"
             del node.input[:]
     return [node for node in nodes if not node.name.endswith(f"/{WITHHELD}")]
+
+
+def constants_that_tell_shapes(nodes: Iterable[Any]) -> int:
+    """How many there are: integers that something else than a cast takes."""
+    used = {name for node in nodes if node.op != "Cast" for name in node.input}
+    return sum(node.name in used and _tells_a_shape(node) for node in nodes)
+
+
+def _tells_a_shape(node: Any) -> bool:
+    if node.op != "Const":
+        return False
+    dtype = tf.as_dtype(node.attr["dtype"].type)
+    size: int = prod(dimension.size for dimension in node.attr["value"].tensor.tensor_shape.dim) * dtype.size
+    return bool(dtype.is_integer) and 0 < size <= REMEMBERED
 
 
 def large_constants(graph: Any) -> dict[str, str]:

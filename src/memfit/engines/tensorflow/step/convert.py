@@ -78,6 +78,7 @@ class _Converter:
             notes=self.notes + self.wide_notes(),
             uncertain=bool(self.notes),
             threads=machine.operation_threads(),
+            remembered=self.traced.remembered,
         )
 
     def pair_pools(self, nodes: list[Node]) -> None:

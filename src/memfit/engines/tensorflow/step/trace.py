@@ -15,7 +15,7 @@ from tensorflow.python.grappler import cluster as grappler_cluster
 from tensorflow.python.grappler import item as grappler_item
 from tensorflow.python.grappler import tf_optimizer
 
-from memfit.engines.tensorflow.step.constants import give_back, withhold
+from memfit.engines.tensorflow.step.constants import constants_that_tell_shapes, give_back, withhold
 from memfit.engines.tensorflow.step.reads import as_handle, as_read
 from memfit.engines.tensorflow.step.strict import told_to_wait, without_strict_inputs
 from memfit.engines.tensorflow.step.unmark import Originals, argument_name, unique_names, unmark
@@ -54,6 +54,7 @@ class Traced:
     alive: list[tuple[str, int]]
     originals: Originals
     functions: dict[str, Any]
+    remembered: int
 
 
 def with_batch(specs: Any, batch: int | None) -> Any:
@@ -97,6 +98,7 @@ def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:
     captured = {plain[name]: value for name, value in captured.items()}
     inputs = {plain[t.op.name]: t for t in arguments}
     prepare(definition, captured, inputs)
+    remembered = constants_that_tell_shapes(definition.node)
     waiting = told_to_wait(definition)
     withheld = withhold(definition, graph, plain)
     results = add_results(definition, [t for t in graph.outputs if t is not None], plain)
@@ -109,7 +111,7 @@ def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:
     shapes = item.GetOpProperties()
     nodes = without_strict_inputs(give_back(definition.node, withheld), waiting)
     functions = {function.signature.name: function for function in definition.library.function}
-    return Traced(nodes, shapes, inputs, captured, stand_in, tensors, originals, functions)
+    return Traced(nodes, shapes, inputs, captured, stand_in, tensors, originals, functions, remembered)
 
 
 def add_results(definition: Any, outputs: list[Any], plain: dict[str, str]) -> list[str]:
