@@ -8,6 +8,7 @@ from benchmarks import (  # noqa: F401  each registers its cases
     models,
     newcomers,
     strangers,
+    travellers,
     unseen,
     visitors,
 )

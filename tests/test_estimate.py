@@ -122,9 +122,19 @@ def test_a_step_whose_targets_nobody_tells_is_tried_with_the_usual_ones_and_take
         "detector = keras.Model(inputs, heads)\n"
         "detector.compile('sgd', {'box': nearby, 'kind': chosen})\n"
         "print('pass y' not in str(memfit.estimate(detector).notes))\n"
+        "def strokes(y, out): return sum(keras.ops.mean(part - out, -1) for part in keras.ops.split(y, 3, -1))\n"
+        "def pens(columns):\n"
+        "    inputs = keras.Input((6, columns))\n"
+        "    model = keras.Model(inputs, keras.layers.Dense(50)(inputs))\n"
+        "    model.compile('sgd', strokes)\n"
+        "    return str(memfit.estimate(model).notes)\n"
+        "print('pass y' not in pens(3), 'pass y' in pens(4))\n"
+        "kernel = keras.Model(inputs, keras.ops.matmul(inputs, keras.ops.transpose(inputs)))\n"
+        "kernel.compile('sgd', lambda y, out: keras.ops.sum(out) + y[:, 0])\n"
+        "print('pass y' in str(memfit.estimate(kernel).notes))\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == ["True"] * 6
+    assert ran.stdout.split() == ["True"] * 9
 
 
 def test_layers_that_a_model_was_cut_out_of_still_hold_their_weights():

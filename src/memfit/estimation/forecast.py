@@ -27,9 +27,10 @@ VOTES = 5  # of these orders, to see whether a batch fits in most of them
 TRIED = 3  # to search for the largest batch
 SURE = 8  # to see whether it surely fits
 NEEDED_LEAST, NEEDED_MOST = 0.85, 1.2  # of the bytes requested, and of the peak: what steps mostly need
-MARGIN = 1.055
+MARGIN = 1.04
 FEW, FEWER_KNOWN = 5, 0.1  # orders, and how much wider the bound is where fewer were simulated
-PADDING = 0.3  # more, as a share of the padding, which depends on every allocation before
+PADDING = 0.2  # more, as a share of the padding, which depends on every allocation before
+SPREAD = 0.4  # more, as a share of how far the highest order lies above the middle one
 CLIMB = (15, 10, 5, 2)  # percent
 TOO_MUCH_MORE = 0.15  # of a largest batch should not fit any more
 CAUTION = 0.6  # 1/2 would keep as much back as what that takes beyond the budget
@@ -145,7 +146,7 @@ class Forecast:
         while self._often_fits(math.ceil(batch * (1 + TOO_MUCH_MORE)), budget):
             batch += max(batch // 50, 1)
         while batch > 1 and not self.fits(batch, budget, orders=self._sure):
-            batch = batch * 31 // 32
+            batch -= max(batch // 64, 1)
         return batch
 
     def _often_fits(self, batch: int, budget: int) -> bool:
@@ -199,7 +200,8 @@ class Forecast:
             log.clear()
             simulate(plan, seed=middle, log=log)
         wild = [simulate(plan, seed=seed, unrest=WILD) for seed in range(int(len(runs) * WILD_ONES))]
-        peak, upper = runs[middle].peak, _bound([*runs, *wild])
+        peak = runs[middle].peak
+        upper = _bound([*runs, *wild], peak)
         self._known.append(Known(Recording(plan.graph, batch, log), upper / peak))
         requested = round(statistics.median(run.requested for run in runs))
         return _figures(peak, requested, upper, at_peak(plan.graph, log))
@@ -248,11 +250,11 @@ def _orders_for(run: Outcome) -> int:
     return min(max(OPERATIONS // run.executed, 1), ORDERS)
 
 
-def _bound(runs: list[Outcome]) -> int:
-    """Above the highest simulated peak: the more, the more of it is the allocator's padding."""
+def _bound(runs: list[Outcome], middle: int) -> int:
+    """Above the highest simulated peak: the more, the more the orders differ and the more of it is padding."""
     highest, requested = max(run.peak for run in runs), max(run.requested for run in runs)
     margin = MARGIN + FEWER_KNOWN * (len(runs) < FEW)
-    return round(highest * margin + PADDING * max(highest - requested, 0))
+    return round(highest * margin + PADDING * max(highest - requested, 0) + SPREAD * (highest - middle))
 
 
 def _figures(peak: int, requested: int, upper: int, held: Holdings) -> Figures:

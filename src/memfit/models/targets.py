@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice, product
 from typing import Any
 
@@ -9,19 +10,22 @@ from memfit.models.structure import Spec, dtype_name, flatten, map_structure
 
 UNSIZED = "a target of a size that nothing tells"
 MOST = 16  # mixes of targets that are worth a try
+COLUMNS = range(2, 7)  # that a loss may take a target apart into: a point, a stroke of a pen, a box
 
 
 def guess_targets(model: Any, x: Any) -> list[Any]:
     """Specs of targets to try in turn: one, unless nothing says what a custom step or loss takes as `y`."""
     losses = _losses(model)
     outputs = _outputs(model, x)
+    like_inputs = map_structure(lambda spec: Spec(spec.shape, spec.dtype, "y"), x)
     if outputs is None:
-        like_inputs = map_structure(lambda spec: Spec(spec.shape, spec.dtype, "y"), x)
         return [None, like_inputs, Spec((None,), "int64", "y"), Spec((None, 1), "float32", UNSIZED)]
     guesses = _like(outputs, losses)
     if losses is None:
-        return [None, *guesses, *_one_for_all(outputs), map_structure(_unsized, outputs)]
-    return guesses if len(guesses) == 1 else [*guesses, map_structure(_unsized, outputs)]
+        guesses = [None, *guesses, *_one_for_all(outputs)]
+    if len(guesses) == 1:
+        return guesses
+    return [*guesses, like_inputs, map_structure(_unsized, outputs), *_columns(outputs)]
 
 
 def _losses(model: Any) -> Any:
@@ -51,7 +55,8 @@ def _like(outputs: Any, losses: Any) -> list[Any]:
         return [list(mix) for mix in islice(mixes, MOST)]
     loss, values = next(iter(flatten(losses)), None), Spec(outputs.shape, "float32", "y")
     if loss is None or _is_own(loss):
-        return [values, _classes(outputs)]
+        among_samples = None in outputs.shape[1:]  # as of a covariance: targets are rarely as large
+        return [_unsized(outputs)] * among_samples + [values, _classes(outputs)]
     name = _loss_name(loss)
     if "sparse" in name:
         return [_classes(outputs)]
@@ -68,6 +73,14 @@ def _classes(output: Spec) -> Spec:
 def _unsized(output: Spec) -> Spec:
     """What goes with an output of any size, as its one value stands for all."""
     return Spec((output.shape[0], *(1 for _ in output.shape[1:])), "float32", UNSIZED)
+
+
+def _columns(outputs: Any) -> list[Any]:
+    return [map_structure(partial(_of_columns, count), outputs) for count in COLUMNS]
+
+
+def _of_columns(count: int, output: Spec) -> Spec:
+    return Spec((output.shape[0], *output.shape[1:-1], count), "float32", UNSIZED)
 
 
 def _one_for_all(outputs: Any) -> list[Any]:

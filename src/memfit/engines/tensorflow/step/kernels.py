@@ -28,7 +28,7 @@ UNARY = frozenset(
     Neg Exp Log Log1p Expm1 Sqrt Rsqrt Square Tanh Sigmoid Erf Abs Sign Sin Cos Floor Ceil Round Rint Reciprocal Inv
     LogicalNot Softplus Softsign Relu Relu6 Elu Selu LeakyRelu Softmax LogSoftmax ClipByValue ZerosLike OnesLike
     BiasAdd BiasAddV1 Erfinv Invert Erfc Snapshot Tan Atan Asin Acos Sinh Cosh Asinh Acosh Atanh Digamma Lgamma
-    _UnaryOpsComposition
+    _UnaryOpsComposition Conj
     """.split()
 )
 BINARY = frozenset(
@@ -36,9 +36,10 @@ BINARY = frozenset(
     Add AddV2 Sub Mul RealDiv Div Maximum Minimum Pow SquaredDifference DivNoNan MulNoNan FloorMod FloorDiv Mod
     TruncateDiv Xdivy Xlogy Atan2 LogicalAnd LogicalOr BitwiseAnd BitwiseOr BitwiseXor RightShift LeftShift
     NextAfter SigmoidGrad TanhGrad SqrtGrad RsqrtGrad InvGrad ReciprocalGrad SoftplusGrad SoftsignGrad ReluGrad
-    Relu6Grad EluGrad SeluGrad LeakyReluGrad
+    Relu6Grad EluGrad SeluGrad LeakyReluGrad Xlog1py TruncateMod
     """.split()
 )
+IN_PLACE = frozenset("_FusedMulSub MatrixBandPart Cholesky MatrixInverse MatrixExponential MatrixSquareRoot".split())
 KINDS = {
     "Switch": Kind.SWITCH,
     "RefSwitch": Kind.SWITCH,
@@ -131,7 +132,7 @@ def _candidates(call: Call) -> tuple[tuple[int, ...], ...]:
         return ((), (0,))
     if op == "MaxPoolGrad" and not onednn.runs(op, call.outputs):
         return ((0,),)
-    if op.startswith("TensorScatter") or op in ("_FusedMulSub",):
+    if op.startswith(("TensorScatter", "MatrixSetDiag")) or op in IN_PLACE:
         return ((0,),)
     return ()
 
