@@ -259,3 +259,11 @@ def test_small_constants_of_each_trace_take_a_chunk_each(slots, traces):
     log = []
     simulate(Plan(graph, batch=4), log=log)
     assert Recording(graph, 4, log).at(4).peak == pytest.approx(after.peak, rel=0.001)
+
+
+def test_a_higher_limit_that_does_not_hold_the_step_hides_no_lower_one_that_does(monkeypatch):
+    graph = chain((), (), ())
+    monkeypatch.setattr(
+        Forecast, "_runs", lambda self, batch, budget, seed: budget >= 20 * MIB and not 22 * MIB < budget < 40 * MIB
+    )
+    assert Forecast(lambda batch: graph).needs(4) == pytest.approx(20 * MIB, rel=0.02)

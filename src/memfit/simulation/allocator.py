@@ -33,6 +33,7 @@ class Allocator:
     before: dict[int, int] = field(default_factory=dict)
     free: list[tuple[int, int]] = field(default_factory=list)
     is_free: set[int] = field(default_factory=set)
+    watches_touches: bool = True
     # the end of each region, as far as it was never handed out
     untouched: list[tuple[int, int]] = field(default_factory=list)
     touched: int = 0
@@ -124,6 +125,7 @@ class Allocator:
         address = self.next_address
         self.pool += region
         self.sizes[address] = region
-        self.untouched.append((address, address + region))
+        if self.watches_touches:
+            self.untouched.append((address, address + region))
         self.is_free.add(address)
         insort(self.free, (region, address))

@@ -10,7 +10,7 @@ from memfit.simulation.graph import Kind, StepGraph
 from memfit.simulation.holdings import Holdings, owner_of
 from memfit.simulation.memory import INPUT, Event
 
-SMALL = 1 << 10  # requests below it are counted, but not laid out
+SMALL = 1 << 12  # requests so much smaller than the largest are counted, but not laid out
 
 
 @dataclass(frozen=True)
@@ -48,27 +48,36 @@ class Recording:
 
     def _laid_out(self, sizes: list[int]) -> tuple[int, int, int]:
         """Peak of the allocator and of the requests on an empty allocator, and after which action most is held."""
-        allocator = Allocator()
-        allocator.release(allocator.allocate(1))  # the first region is a small one, whatever is left out below
+        allocator = Allocator(watches_touches=False)
+        allocate, release = allocator.allocate, allocator.release
+        release(allocate(1))  # the first region is a small one, whatever is left out below
         where: dict[int, int] = {}
         taken = [rounded(size) for size in sizes]
-        asked = highest = held = most = moment = 0
+        small = max(sizes, default=0) // SMALL
+        peak = beside = asked = highest = held = most = moment = 0
         for place, (number, key) in enumerate(self.actions):
             if key < 0:
                 asked -= sizes[~key]
                 held -= taken[~key]
                 if number in where:
-                    allocator.release(where.pop(number))
+                    release(where.pop(number))
+                else:
+                    beside -= taken[~key]
                 continue
             asked += sizes[key]
             held += taken[key]
-            highest = max(highest, asked)
+            if asked > highest:
+                highest = asked
             if held > most:
                 most, moment = held, place
-            if sizes[key] >= SMALL:
-                where[number] = allocator.allocate(sizes[key])
+            if sizes[key] > small:
+                where[number] = allocate(sizes[key])
+            else:
+                beside += taken[key]
+            if allocator.in_use + beside > peak:
+                peak = allocator.in_use + beside
         remembered = ALIGNMENT * self.graph.remembered * self.graph.traces
-        return max(allocator.peak, highest) + remembered, highest, moment
+        return peak + remembered, highest, moment
 
     def _held(self, sizes: list[int], moment: int) -> Holdings:
         live: dict[int, int] = {}
