@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchmarks import (  # noqa: F401  each registers its cases
     everyday,
+    guests,
     held_out,
     models,
     newcomers,
@@ -18,4 +19,4 @@ __all__ = ["CASES", "is_held_out"]
 
 
 def is_held_out(case: Case) -> bool:
-    return case.architecture.__module__ in (held_out.__name__, unseen.__name__)
+    return case.architecture.__module__ in (guests.__name__, held_out.__name__, unseen.__name__)

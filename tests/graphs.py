@@ -30,7 +30,8 @@ def model():
 def nodes(built):
     specs = (tf.TensorSpec((None, 8, 16)), tf.TensorSpec((None, 1)))
     stand_in = trace.stand_in_for(built, specs)
-    return trace.optimize(trace.trace(built, specs, stand_in, built.train_step), stand_in).nodes
+    definition, _ = trace.define(trace.trace(built, specs, stand_in, built.train_step), stand_in)
+    return trace.optimize(definition).nodes
 
 
 def in_order(built):

@@ -12,6 +12,7 @@ from memfit.measurement.run import measure_target
 from memfit.models.target import Target
 
 pytestmark = pytest.mark.real
+COMPILED = "model.compile('sgd', 'mse')\nreturn model\n"
 
 
 def estimated(memfit, *arguments):
@@ -356,6 +357,59 @@ def test_an_estimate_of_an_object_leaves_it_as_it_was_and_answers_for_every_batc
     command = [sys.executable, "-c", code, str(ZOO.parent)]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
+
+
+def test_an_estimate_holds_no_model_and_knows_its_layers_after_another():
+    code = (
+        "import sys, gc; sys.path.insert(0, sys.argv[1])\n"
+        "import keras, memfit, zoo\n"
+        "from tensorflow.python.framework.func_graph import FuncGraph\n"
+        "def alive():\n"
+        "    return sum(isinstance(o, (keras.Model, FuncGraph)) for o in gc.get_objects())\n"
+        "cnn, lstm = zoo.cnn(), zoo.lstm()\n"
+        "before = alive()\n"
+        "first = memfit.estimate(cnn, 32)\n"
+        "assert alive() == before, (alive(), before)\n"
+        "memfit.estimate(lstm, 8)\n"
+        "names = {layer.name for layer in cnn.layers}\n"
+        "crowded = first.forecast.graph_for(10**6)\n"
+        "assert crowded is not first.forecast.graph_for(1) or not any(n.op == 'AddN' for n in crowded.nodes)\n"
+        "assert names & {node.owner[1] for node in crowded.nodes}\n"
+    )
+    command = [sys.executable, "-c", code, str(ZOO.parent)]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+
+
+def test_kernels_take_what_is_said_of_them():
+    """Each of these was once thought to take more, or less, or another buffer."""
+    names = [
+        "mirrored",
+        "resized_lanczos",
+        "reduced_between",
+        "scattered",
+        "orthogonal",
+        "unstacked",
+        "split",
+        "conditional",
+        "lstm",
+    ]
+    command = [sys.executable, "-m", "benchmarks.operations", *names]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.stdout.splitlines() == [*(f"{name}: as simulated" for name in names), f"{len(names)} compared, 0 differ"]
+
+
+def test_an_lstm_is_known_to_the_last_size_and_a_random_crop_for_every_batch(memfit, builder):
+    recurrent = builder(
+        "model = keras.Sequential([keras.Input((20, 8)), layers.LSTM(16), layers.Dense(1)])\n" + COMPILED
+    )
+    cropped = builder(
+        "model = keras.Sequential([keras.Input((32, 32, 3)), layers.RandomCrop(24, 24), layers.Conv2D(8, 3)])\n"
+        + COMPILED
+    )
+    for target in (recurrent, cropped):
+        answer, _ = estimated(memfit, target, "--batch", "8")
+        assert not any("cannot be known" in note or "works only" in note for note in answer["notes"])
 
 
 def test_marks_in_names_leave_the_graph_that_runs_as_it_is():

@@ -153,9 +153,24 @@ def test_an_operation_that_waits_for_memory_keeps_what_it_has(kind):
 @pytest.mark.parametrize("kind", [Kind.UPDATE, Kind.SPARSE])
 def test_slots_that_start_as_one_buffer_part_when_they_are_written(kind):
     slots = [Variable(f"slot_{k}", MIB, "optimizer", shared="zeros") for k in range(3)]
-    writes = [Node(f"write_{k}", "Op", kind, [], [], [], variable=k) for k in range(3)]
+    one_by_one = [Node(f"write_{k}", "Op", kind, [], list(range(k)), [], variable=k) for k in range(3)]
+    at_once = [Node(f"write_{k}", "Op", kind, [], [], [], flops=Size(1e9), variable=k) for k in range(3)]
     assert simulate(Plan(StepGraph([], slots, []), batch=1)).requested == pytest.approx(MIB, rel=0.01)
-    assert simulate(Plan(StepGraph(writes, slots, []), batch=1)).requested == pytest.approx(3 * MIB, rel=0.01)
+    assert simulate(Plan(StepGraph(one_by_one, slots, []), batch=1)).requested == pytest.approx(3 * MIB, rel=0.01)
+    seen = {simulate(Plan(StepGraph(at_once, slots, []), batch=1), seed=seed).requested for seed in range(20)}
+    assert max(seen) == pytest.approx(4 * MIB, rel=0.01), "two that copy side by side both find it shared"
+
+
+def test_parts_of_a_tensor_lie_in_its_buffer_and_keep_it():
+    large, half = Size(4.0 * MIB), Size(2.0 * MIB)
+    nodes = [
+        Node("input", "_Arg", Kind.ARGUMENT, [], [], [Size(1024.0)], expensive=False, variable=0),
+        Node("whole", "Op", Kind.COMPUTE, [(0, 0)], [], [large]),
+        Node("parts", "Unpack", Kind.PARTS, [(1, 0)], [], [half, half]),
+        Node("one", "Op", Kind.COMPUTE, [(2, 0)], [], [Size(1024.0)], flops=Size(1e9)),
+        Node("other", "Op", Kind.COMPUTE, [(2, 1)], [3], [half]),
+    ]
+    assert simulate(Plan(StepGraph(nodes, [], [Size(1024.0)]), batch=1)).requested == pytest.approx(6 * MIB, rel=0.01)
 
 
 @pytest.mark.parametrize("parallel", [1, 2, 10])
@@ -199,7 +214,7 @@ def test_what_runs_in_most_orders_fits(votes, fits):
 
 def test_lucky_orders_of_a_long_step_are_no_verdict(monkeypatch):
     """So long that its peak is simulated in a single order."""
-    monkeypatch.setattr("memfit.estimation.forecast.OPERATIONS", 1)
+    monkeypatch.setattr("memfit.estimation.peaks.OPERATIONS", 1)
     monkeypatch.setattr(Forecast, "_runs", lambda self, batch, budget, seed: seed < 2 or budget >= 100 * MIB)
     graph = chain((), (), ())
     forecast = Forecast(lambda batch: graph)

@@ -12,7 +12,7 @@ from memfit.checking.outlook import Outlook
 from memfit.device.worker import of_the_user
 from memfit.errors import BadInput
 from memfit.estimation.result import Estimate
-from memfit.estimation.run import double, estimate_built
+from memfit.estimation.run import double, trace_built
 from memfit.remedies import Situation
 
 
@@ -42,7 +42,7 @@ def outlook_of_fit(model: Any, arguments: dict[str, Any], call: Call, budget: in
     feed = describe(arguments.get("x"), arguments.get("y"), arguments.get("batch_size"))
     check = _evaluation_feed(arguments, feed)
     with double(model) as twin:
-        training = estimate_built(twin, feed.batch, feed.x, feed.y, None, original=model)
+        training = trace_built(twin, feed.batch, feed.x, feed.y, original=model).estimate(feed.batch)
         evaluation = None if check is None else _evaluation(twin, check, model)
     validated = check is not None and arguments.get("validation_data") is not None
     held = feed.held + (check.held if check is not None and validated else 0)
@@ -58,7 +58,7 @@ def outlook_of_evaluation(model: Any, arguments: dict[str, Any], call: Call, bud
 
 
 def _evaluation(twin: Any, feed: Feed, model: Any) -> Estimate:
-    return estimate_built(twin, feed.batch, feed.x, feed.y, None, "test_step", original=model)
+    return trace_built(twin, feed.batch, feed.x, feed.y, "test_step", original=model).estimate(feed.batch)
 
 
 def _outlook(

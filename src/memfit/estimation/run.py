@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from memfit import device, engines
+from memfit.device.host import given_back
 from memfit.errors import BadInput
 from memfit.estimation.forecast import Forecast
 from memfit.estimation.job import EstimateJob, Rendered
@@ -45,8 +48,15 @@ def estimate(model: Any, batch_size: int = 32, *, x: Any = None, y: Any = None, 
     batch_size = check_batch_size(batch_size)
     limit = None if budget is None else parse_size(budget)
     require_trainable(model, x)
+    with given_back():
+        step = _trace_double(model, batch_size, portable(x, 1), portable(y, 1))
+    with given_back():
+        return step.estimate(batch_size, limit)
+
+
+def _trace_double(model: Any, batch_size: int, x: Any, y: Any) -> BuiltStep:
     with double(model) as twin:
-        return estimate_built(twin, batch_size, portable(x, 1), portable(y, 1), limit, original=model)
+        return trace_built(twin, batch_size, x, y, original=model)
 
 
 @contextmanager
@@ -62,51 +72,56 @@ def double(model: Any) -> Iterator[Any]:
             yield twin
 
 
-def estimate_built(
-    model: Any,
-    batch_size: int,
-    x: Any,
-    y: Any,
-    budget: int | None,
-    method: str = "train_step",
-    *,
-    original: Any = None,
-) -> Estimate:
-    """The same for a model that may be changed: its optimizer is built, and its variables may have no memory.
+@dataclass(frozen=True)
+class BuiltStep:
+    """A model's step, traced. The model itself is no longer needed."""
+
+    name: str
+    traced: engines.TracedStep
+    notes: tuple[str, ...] = ()
+    doubt: float = 1.0
+
+    def estimate(self, batch_size: int, budget: int | None = None) -> Estimate:
+        graph, only = self.traced.graph_for(0), self.traced.only
+        calibrated = engines.current().calibrated()
+        notes = [
+            *_limits(only),
+            *_left_over(graph),
+            *graph.notes,
+            *self.notes,
+            *([] if calibrated else [UNCALIBRATED_NOTE]),
+        ]
+        return from_forecast(
+            Forecast(self.traced.graph_for, doubt=self.doubt * (1.0 if calibrated else UNCALIBRATED_DOUBT), only=only),
+            batch_size,
+            model_name=self.name,
+            output_shapes=self.traced.output_shapes,
+            notes=notes,
+            budget=budget,
+        )
+
+
+def trace_built(
+    model: Any, batch_size: int, x: Any, y: Any, method: str = "train_step", *, original: Any = None
+) -> BuiltStep:
+    """The step of a model that may be changed: its optimizer is built, and its variables may have no memory.
 
     `method` is the step to foresee: training's, or `test_step` for evaluation. `original` is the user's own model
     where `model` is its double.
     """
     tries = [batch.specs() for batch in batches(model, x, y)]
     unused = unused_variables(model if original is None else original)
-    step, batch = _trace(model, tries, method, batch_size, unused)
+    traced, batch = _trace(model, tries, method, batch_size, unused)
     unsized = any(spec is not None and spec.name == UNSIZED for spec in flatten(batch.y))
-    notes = [*_limits(step.only), *_left_over(step.graph_for(0)), *step.graph_for(0).notes, *_doubts(model)]
-    notes += [UNSIZED_NOTE] * unsized
-    return from_forecast(
-        Forecast(step.graph_for, doubt=_doubt(model) * (UNSIZED_DOUBT if unsized else 1.0), only=step.only),
-        batch_size,
-        model_name=model.name,
-        output_shapes=step.output_shapes,
-        notes=notes,
-        budget=budget,
-    )
+    reasons = [(EAGER_NOTE, EAGER_DOUBT)] * bool(model.run_eagerly) + [(UNSIZED_NOTE, UNSIZED_DOUBT)] * unsized
+    return BuiltStep(model.name, traced, tuple(note for note, _ in reasons), math.prod(doubt for _, doubt in reasons))
 
 
 def estimate_step(step: engines.TracedStep | None, name: str, batch_size: int) -> Estimate:
     """The same for a hand-written step that has been traced."""
     if step is None:
         raise BadInput(f"{name} cannot be traced: memfit cannot foresee what it takes")
-    notes = list(step.graph_for(0).notes)
-    doubt = 1.0 if engines.current().calibrated() else UNCALIBRATED_DOUBT
-    return from_forecast(
-        Forecast(step.graph_for, doubt=doubt),
-        batch_size,
-        model_name=name,
-        output_shapes=step.output_shapes,
-        notes=notes,
-        budget=None,
-    )
+    return BuiltStep(name, step).estimate(batch_size)
 
 
 def estimate_target(
@@ -152,16 +167,6 @@ def _limits(only: int | None) -> list[str]:
 def _left_over(graph: StepGraph) -> list[str]:
     held = sum(variable.size for variable in graph.variables if variable.layer == UNUSED)
     return [f"{format_size(held)} are weights of layers that the model does not use but is linked to"] if held else []
-
-
-def _doubts(model: Any) -> list[str]:
-    notes = [EAGER_NOTE] if model.run_eagerly else []
-    return notes if engines.current().calibrated() else [*notes, UNCALIBRATED_NOTE]
-
-
-def _doubt(model: Any) -> float:
-    calibrated = 1.0 if engines.current().calibrated() else UNCALIBRATED_DOUBT
-    return calibrated * (EAGER_DOUBT if model.run_eagerly else 1.0)
 
 
 def _trace_one(

@@ -25,6 +25,7 @@ class Kind(IntEnum):
     LOOP_COND = 13
     LIST = 14
     NOTHING = 15
+    PARTS = 17  # every output is a part of one input's buffer
     SPARSE = 16  # reads or writes rows of a variable; the variable is copied on read from then on
 
 
@@ -74,6 +75,7 @@ class Node:
     patches: Size = Size(0.0)
     speed: Speed = Speed()
     variable: int = -1
+    whole: int = 0  # the input that it parts
     frame: str = ""
     parallel: int = 10
     constant_frame: bool = False

@@ -121,6 +121,12 @@ class Operations:
                 buffer.refs += 1
         return outputs, []
 
+    def _parts(self, index: int, inputs: Any) -> Made:
+        whole, outputs = inputs[self.plan.nodes[index].whole], self.plan.sizes[index]
+        if whole is not None:
+            whole.refs += len(outputs)
+        return [whole] * len(outputs), []
+
     def _merge(self, index: int, inputs: Any) -> Made:
         live = next((b for b in inputs if b is not None and b is not DEAD), None)
         if live is not None:
@@ -172,21 +178,22 @@ class Operations:
 
     def _update(self, index: int, inputs: Any) -> Made:
         node, variables = self.plan.nodes[index], self.variables
+        copied: list[Buffer | None] = []
         if variables[node.variable].refs > 1:
             copy = self.memory.new(variables[node.variable].request, variable_label(node.variable))
-            self.memory.drop(variables[node.variable])
-            variables[node.variable] = copy
+            copied, variables[node.variable] = [variables[node.variable]], copy
         value = self.values[node.variable]
         if value is not None and inputs:
             delta = inputs[-1].value if inputs[-1] is not None else None
             sign = -1 if "Sub" in node.op else 1
             self.values[node.variable] = None if delta is None else value + sign * delta
-        return self._nothing(index, inputs)
+        return [None] * len(self.plan.sizes[index]), copied
 
 
 _RUN: dict[Kind, Callable[[Operations, int, Any], Made]] = {
     Kind.COMPUTE: Operations._compute,
     **dict.fromkeys((Kind.ALIAS, Kind.ENTER, Kind.EXIT, Kind.NEXT, Kind.LOOP_COND), Operations._hand_on),
+    Kind.PARTS: Operations._parts,
     Kind.MERGE: Operations._merge,
     Kind.SWITCH: Operations._switch,
     Kind.READ: Operations._read,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from memfit.engines import Chunk, Recording
 from memfit.engines.tensorflow import markers
-from memfit.engines.tensorflow.purpose import layer_of, purpose
+from memfit.engines.tensorflow.purpose import MarkedNames, layer_of, purpose
 from memfit.engines.tensorflow.trace import Event
 
 PHASE = f"{markers.PREFIX}phase."
@@ -37,7 +36,7 @@ class _Open:
 class Attribution:
     """Replays the events of one allocator and says of each chunk what it was for."""
 
-    layer_names: Callable[[Any], str | None]
+    layer_names: MarkedNames
     input_sizes: Iterable[int]
     samples: list[dict[int, Owner]]
     _live: dict[int, _Open] = field(default_factory=dict)

@@ -34,8 +34,15 @@ def layer_index(name: str) -> int | None:
     return int(indices[-1]) if indices else None
 
 
-def marked_layer(index: int) -> Any:
-    return _marked[index]
+def marked_names(names: Callable[[Any], str | None]) -> list[str | None]:
+    """The name of each marked layer, at the number of its mark."""
+    return [names(layer) for layer in _marked]
+
+
+def forget() -> None:
+    """Let go of the marked layers, and with them of their model."""
+    _marked.clear()
+    _output_shapes.clear()
 
 
 def output_shapes(names: Callable[[Any], str | None]) -> dict[str, tuple[int | None, ...]]:
@@ -72,8 +79,7 @@ def marking(*, taken_off: bool = False) -> Iterator[None]:
     import keras
     import tensorflow as tf
 
-    _marked.clear()
-    _output_shapes.clear()
+    forget()
     indices: dict[int, int] = {}
 
     def layer_mark(layer: Any) -> str:

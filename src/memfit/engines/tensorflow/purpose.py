@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 from memfit.engines.tensorflow import markers
 
-LayerNames = Callable[[Any], str | None]
+MarkedNames = Sequence[str | None]  # of layers, each at the number of its mark
 _GRADIENT = re.compile(r"(^|/|_)gradient(_tape|s)/|^AddN(_\d+)?(/|$)")  # sums of gradients stand outside all scopes
 
 
 def purpose(
-    op: str, names: LayerNames, *, annotations: tuple[str, ...] = (), temporary: bool = False
+    op: str, names: MarkedNames, *, annotations: tuple[str, ...] = (), temporary: bool = False
 ) -> tuple[str, str]:
     """Kind and layer of what `op` allocates."""
     layer = layer_of(op, annotations, names)
@@ -26,8 +25,8 @@ def purpose(
     return "activations", layer or ("(loss)" if "loss" in op else "(outside layers)")
 
 
-def layer_of(op: str, annotations: tuple[str, ...], names: LayerNames) -> str | None:
+def layer_of(op: str, annotations: tuple[str, ...], names: MarkedNames) -> str | None:
     index = markers.layer_index(op)
     if index is None:
         index = next((i for i in map(markers.layer_index, reversed(annotations)) if i is not None), None)
-    return None if index is None else names(markers.marked_layer(index))
+    return None if index is None else names[index]

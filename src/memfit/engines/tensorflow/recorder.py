@@ -11,7 +11,7 @@ from typing import Any
 from memfit.engines import Owned, Recording
 from memfit.engines.tensorflow import allocator
 from memfit.engines.tensorflow.attribution import PHASE, SAMPLE, Attribution
-from memfit.engines.tensorflow.markers import marking
+from memfit.engines.tensorflow.markers import marked_names, marking
 from memfit.engines.tensorflow.trace import read_trace
 
 
@@ -44,7 +44,7 @@ class TraceRecorder:
     def finish(self, layer_names: Callable[[Any], str | None]) -> Recording:
         peak = allocator.state().peak
         self.stop(save=True)
-        attribution = Attribution(layer_names, self._input_sizes, self._samples)
+        attribution = Attribution(marked_names(layer_names), self._input_sizes, self._samples)
         return attribution.recording(read_trace(self._directory), peak)
 
     def stop(self, *, save: bool) -> None:

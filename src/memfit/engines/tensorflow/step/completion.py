@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from memfit.engines.tensorflow.step import kernels
 from memfit.engines.tensorflow.step.shapes import HANDLES, Shape, from_property, width
-from memfit.engines.tensorflow.step.trace import Traced
+from memfit.engines.tensorflow.step.trace import Optimized
 from memfit.simulation.graph import Variable
 
 SHAPED_BY = {
@@ -26,16 +26,18 @@ SHAPED_BY = {
 }
 
 
-REDUCTIONS = {"Sum", "Mean", "Max", "Min", "Prod", "All", "Any"}
+AXES = {**dict.fromkeys(kernels.REDUCTIONS, (1, 0)), "Split": (0, 1), "SplitV": (2, 0)}  # inputs: axes, and tensor
 
 
 class Shapes:
     """`shape("name:1")` is the shape of a tensor, as far as it can be known."""
 
-    def __init__(self, traced: Traced, order: list[Any], variables: list[Variable], index_of: dict[str, int]) -> None:
+    def __init__(
+        self, optimized: Optimized, order: list[Any], variables: list[Variable], index_of: dict[str, int]
+    ) -> None:
         self.order, self.variables, self.variable_of = order, variables, index_of
         self.by_name = {n.name: n for n in order}
-        properties, stand_in = traced.shapes, traced.stand_in
+        properties, stand_in = optimized.shapes, optimized.definition.stand_in
         self.shapes = {n.name: [from_property(p, stand_in) for p in properties.get(n.name, ())] for n in order}
         self.unknown = Shape((), 0, 0, False, stand_in)
         self.notes: list[str] = []
@@ -65,6 +67,8 @@ class Shapes:
             return self.described(node, shape)
         if (node.op, port) in (("TensorListPopBack", 1), ("TensorListGetItem", 0)):
             return self.element(node, shape)
+        if node.op == "TensorListElementShape":
+            return replace(shape, dims=(1,), known=True)  # a few bytes, whatever its rank
         if node.op in kernels.LISTS:
             return shape
         known = [s for s in self.input_shapes(node) if s.known and (s.width or shape.dtype in HANDLES)]
@@ -74,9 +78,9 @@ class Shapes:
         largest = max(same, key=lambda s: s.elements)
         if node.op in ("MatMul", "_FusedMatMul"):
             return self.product(node, shape)
-        if node.op in REDUCTIONS:
+        if node.op in kernels.REDUCTIONS:
             return self.reduced(node, shape)
-        return replace(shape, dims=largest.dims, known=True)
+        return replace(shape, dims=largest.dims, known=True, guessed=True)
 
     def described(self, node: Any, shape: Shape) -> Shape:
         """The shape that another node has measured and that this one takes as an argument."""
@@ -116,14 +120,23 @@ class Shapes:
         return None
 
     def reduced(self, node: Any, shape: Shape) -> Shape:
-        whole, axes = self.shape(node.input[0]), self.by_name.get(base(node.input[1]))
-        if not whole.known or axes is None or axes.op != "Const":
+        whole, gone = self.shape(node.input[0]), self.axes(node)
+        if not whole.known or gone is None:
             return shape
-        rank = len(whole.dims)
-        gone = {int(axis) % rank for axis in tf.make_ndarray(axes.attr["value"].tensor).reshape(-1)} if rank else set()
         kept = node.attr["keep_dims"].b
         dims = tuple(1 if k in gone else d for k, d in enumerate(whole.dims) if kept or k not in gone)
         return replace(shape, dims=dims, known=True)
+
+    def axes(self, node: Any) -> set[int] | None:
+        """The dimensions that a reduction takes away, or along which a tensor is split; None where not constant."""
+        if node.op not in AXES:
+            return None
+        told, of = AXES[node.op]
+        axes = self.by_name.get(base(node.input[told]))
+        if axes is None or axes.op != "Const":
+            return None
+        rank = len(self.shape(node.input[of]).dims)
+        return {int(axis) % rank for axis in tf.make_ndarray(axes.attr["value"].tensor).reshape(-1)} if rank else set()
 
     def product(self, node: Any, shape: Shape) -> Shape:
         a, b = self.input_shapes(node)[:2]

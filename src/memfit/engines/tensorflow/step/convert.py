@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from memfit.engines.tensorflow.step import kernels, layout, machine, nested, onednn
+from memfit.engines.tensorflow.step import health, kernels, layout, machine, nested, onednn
 from memfit.engines.tensorflow.step.completion import Shapes, base, split
 from memfit.engines.tensorflow.step.shapes import HANDLES, Shape, argument_size
 from memfit.engines.tensorflow.step.speeds import speed
-from memfit.engines.tensorflow.step.trace import INPUT, Traced
+from memfit.engines.tensorflow.step.trace import INPUT, Optimized
 from memfit.engines.tensorflow.step.work import work
 from memfit.engines.tensorflow.step.workspace import temporaries
 from memfit.simulation.graph import Kind, Node, Owner, Size, StepGraph, Variable
@@ -41,36 +41,37 @@ FOLDS: dict[str, Callable[..., Any]] = {
     "Cast": lambda a: a,
     "FloorDiv": lambda a, b: a // b if b else None,
 }
+BOOL = tf.bool.as_datatype_enum
 DOUBLE = tf.float64.as_datatype_enum
 LARGE = 4096  # elements
 INTEGRAL = {tf.int32.as_datatype_enum, tf.int64.as_datatype_enum, tf.bool.as_datatype_enum}
 
 
 def convert(
-    traced: Traced, variables: list[Variable], index_of: dict[str, int], owner: Callable[[str], Owner]
+    optimized: Optimized, variables: list[Variable], index_of: dict[str, int], owner: Callable[[str], Owner]
 ) -> StepGraph:
     """`owner` says of an op's name what it is for and whose it is."""
-    return _Converter(traced, variables, index_of, owner).run()
+    return _Converter(optimized, variables, index_of, owner).run()
 
 
 class _Converter:
     def __init__(
-        self, traced: Traced, variables: list[Variable], index_of: dict[str, int], owner: Callable[[str], Owner]
+        self, optimized: Optimized, variables: list[Variable], index_of: dict[str, int], owner: Callable[[str], Owner]
     ) -> None:
-        self.traced, self.variables, self.owner = traced, variables, owner
-        self.order = construction_order(layout.rewrite(construction_order(traced.nodes), traced.shapes))
+        self.definition, self.variables, self.owner = optimized.definition, variables, owner
+        self.order = construction_order(layout.rewrite(construction_order(optimized.nodes), optimized.shapes))
         self.position = {n.name: k for k, n in enumerate(self.order)}
-        self.inputs = {name: k for k, name in enumerate(traced.arguments)}
-        self.shapes = Shapes(traced, self.order, variables, index_of)
+        self.inputs = {name: k for k, name in enumerate(self.definition.arguments)}
+        self.shapes = Shapes(optimized, self.order, variables, index_of)
         self.notes = self.shapes.notes
-        self.compiler = nested.Compiler(traced.functions, traced.stand_in)
+        self.compiler = nested.Compiler(optimized.functions, self.definition.stand_in)
         self.wide: dict[str, int] = {}
 
     def run(self) -> StepGraph:
         nodes = [self.node(n) for n in self.order]
         mark_foldable(nodes)
         self.pair_pools(nodes)
-        sizes = [argument_size(t, self.traced.stand_in) for t in self.traced.arguments.values()]
+        sizes = [argument_size(t, self.definition.stand_in) for t in self.definition.arguments.values()]
         return StepGraph(
             nodes,
             self.variables,
@@ -78,7 +79,7 @@ class _Converter:
             notes=self.notes + self.wide_notes(),
             uncertain=bool(self.notes),
             threads=machine.operation_threads(),
-            remembered=self.traced.remembered,
+            remembered=self.definition.remembered,
         )
 
     def pair_pools(self, nodes: list[Node]) -> None:
@@ -95,7 +96,7 @@ class _Converter:
 
     def wide_notes(self) -> list[str]:
         """Say where float64 doubles what float32 would take."""
-        doubles = [t.name.split(":")[0] for t in self.traced.arguments.values() if t.dtype.name == "float64"]
+        doubles = [t.name.split(":")[0] for t in self.definition.arguments.values() if t.dtype.name == "float64"]
         layers = sorted(self.wide, key=lambda layer: -self.wide[layer])[:3]
         notes = [f"input {name!r} is float64: float32 would take half" for name in doubles]
         return notes + [f"layer {layer!r} works in float64: float32 would take half" for layer in layers]
@@ -109,7 +110,7 @@ class _Converter:
         node = Node(source.name, source.op, kind, inputs, controls, [self.size(s) for s in outputs])
         node.expensive = source.op not in kernels.CHEAP and kind != Kind.ARGUMENT
         node.speed = speed(source.op, outputs)
-        node.owner = self.owner(self.traced.originals.marked(source.name))
+        node.owner = self.owner(self.definition.originals.marked(source.name))
         self.note_width(node, outputs)
         self.details(node, source, outputs)
         return node
@@ -153,7 +154,7 @@ class _Converter:
             self.compute(node, source, outputs)
 
     def compute(self, node: Node, source: Any, outputs: list[Shape]) -> None:
-        call = kernels.Call(source.op, source, self.shapes.input_shapes(source), outputs)
+        call = kernels.Call(source.op, source, self.shapes.input_shapes(source), outputs, self.shapes.axes(source))
         if outputs and all(s.dtype in HANDLES for s in outputs):
             node.outputs = [Size(0.0) for _ in outputs]
             if source.op in kernels.LISTS_OF_VARIANTS:
@@ -161,6 +162,9 @@ class _Converter:
                 return
         if kernels.is_view(call):
             node.kind = Kind.ALIAS
+            return
+        if (whole := kernels.parted(call)) is not None:
+            node.kind, node.whole = Kind.PARTS, whole
             return
         if nested.is_compiled(source):
             self.compiled(node, call)
@@ -176,6 +180,9 @@ class _Converter:
         fold = FOLDS.get(source.op)
         if fold and outputs and outputs[0].dtype in INTEGRAL and outputs[0].elements == 1:
             node.value = folding(fold)
+        elif outputs and outputs[0].dtype == BOOL and outputs[0].elements == 1:
+            sound = health.expected(source, lambda name: self.shapes.by_name[base(name)])
+            node.value = None if sound is None else lambda values: sound
 
     def compiled(self, node: Node, call: kernels.Call) -> None:
         arguments = [self.shapes.value(name) for name in call.node.input if not name.startswith("^")]

@@ -10,10 +10,10 @@ import tensorflow as tf
 
 from memfit.engines.tensorflow import markers
 from memfit.engines.tensorflow.step.trace import StandIn
-from memfit.engines.tensorflow.step.traced import TracedStep
+from memfit.engines.tensorflow.step.traced import CompiledStep, TracedStep, step_of
 
 
-def traced_function(function: Any, args: Any, kwargs: Any) -> tuple[TracedStep | None, int]:
+def traced_function(function: Any, args: Any, kwargs: Any) -> tuple[TracedStep | CompiledStep | None, int]:
     """The step traced for all batch sizes, or for its own where its code fixes it; and its own batch size."""
     tensors = [leaf for leaf in tf.nest.flatten((args, kwargs)) if tf.is_tensor(leaf) and leaf.shape.rank]
     batch = int(tensors[0].shape[0]) if tensors else 1
@@ -24,7 +24,7 @@ def traced_function(function: Any, args: Any, kwargs: Any) -> tuple[TracedStep |
         with markers.marking(), warnings.catch_warnings(action="ignore"), suppress(Exception):
             concrete = fresh.get_concrete_function(*specs[0], **specs[1])
             shapes = {name: str(shape) for name, shape in markers.output_shapes(_name).items()}
-            return TracedStep(concrete, stand_in, [], _name, function._jit_compile is True, shapes), batch
+            return step_of(concrete, stand_in, [], _name, shapes, function._jit_compile is True), batch
     return None, batch
 
 

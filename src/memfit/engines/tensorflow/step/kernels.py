@@ -13,7 +13,7 @@ from memfit.simulation.graph import Kind
 ALIASES = frozenset(
     """
     Identity Reshape ExpandDims Squeeze StopGradient PreventGradient IdentityN Bitcast EnsureShape CheckNumerics
-    PlaceholderWithDefault RefIdentity Assign AssignAdd DestroyTemporaryVariable
+    PlaceholderWithDefault RefIdentity Assign AssignAdd DestroyTemporaryVariable OptionalFromValue OptionalGetValue
     """.split()
 )
 CHEAP = frozenset(
@@ -39,7 +39,15 @@ BINARY = frozenset(
     Relu6Grad EluGrad SeluGrad LeakyReluGrad Xlog1py TruncateMod
     """.split()
 )
-IN_PLACE = frozenset("_FusedMulSub MatrixBandPart Cholesky MatrixInverse MatrixExponential MatrixSquareRoot".split())
+IN_PLACE = frozenset(
+    """
+    _FusedMulSub MatrixBandPart Cholesky MatrixInverse MatrixExponential MatrixSquareRoot MatrixLogarithm
+    MaxPoolGradWithArgmax MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3
+    """.split()
+)
+DECOMPOSITIONS = frozenset(["Qr", "Svd", "SelfAdjointEigV2"])  # any output of the matrix's shape takes its buffer
+ALIGNED = 64  # bytes
+REDUCTIONS = frozenset(["Sum", "Mean", "Max", "Min", "Prod", "All", "Any"])
 KINDS = {
     "Switch": Kind.SWITCH,
     "RefSwitch": Kind.SWITCH,
@@ -85,6 +93,7 @@ class Call:
     node: Any
     inputs: list[Shape]
     outputs: list[Shape]
+    axes: set[int] | None = None  # that a reduction takes away or that a tensor is split along, where they are constant
 
 
 def equation(call: Call) -> str:
@@ -132,8 +141,12 @@ def _candidates(call: Call) -> tuple[tuple[int, ...], ...]:
         return ((), (0,))
     if op == "MaxPoolGrad" and not onednn.runs(op, call.outputs):
         return ((0,),)
-    if op.startswith(("TensorScatter", "MatrixSetDiag")) or op in IN_PLACE:
+    if op in IN_PLACE:
         return ((0,),)
+    if op in DECOMPOSITIONS:
+        return tuple((0,) for _ in call.outputs)
+    if op.startswith("TensorScatter"):  # of what it takes, the updates' buffer, not that of the tensor that it updates
+        return ((2,),)
     return ()
 
 
@@ -143,17 +156,28 @@ def is_view(call: Call) -> bool:
     if not call.inputs or not call.outputs:
         return False
     a, b = call.inputs[0], call.outputs[0]
-    if op in ("Sum", "Mean", "Max", "Min", "Prod", "All", "Any"):
+    if op in REDUCTIONS:
         return a.dtype == b.dtype and a.elements == b.elements
     if op in ("Pad", "PadV2", "Tile", "BroadcastTo", "Cast", "MirrorPad"):
         return same(a, b)
     if op == "Transpose":
         return [d for d in a.dims if d != 1] == [d for d in b.dims if d != 1] and same(a, b) and identity_order(call)
     if op in ("StridedSlice", "Slice"):
-        return same(a, b) or outermost(a, b)
+        return not b.guessed and (same(a, b) or outermost(a, b))
     if op in ("ConcatV2", "AddN", "Pack"):
         return len(call.inputs) == (2 if op == "ConcatV2" else 1)
     return False
+
+
+def parted(call: Call) -> int | None:
+    """The input of which every output is a part, in its buffer: rows that begin where kernels want them to begin."""
+    if call.op == "Unpack":
+        whole, first = 0, call.node.attr["axis"].i == 0
+    elif call.op in ("Split", "SplitV"):
+        whole, first = int(call.op == "Split"), call.axes == {0}
+    else:
+        return None
+    return whole if first and row_bytes(call.inputs[whole]) % ALIGNED == 0 else None
 
 
 def identity_order(call: Call) -> bool:
@@ -164,9 +188,12 @@ def identity_order(call: Call) -> bool:
 def outermost(a: Shape, b: Shape) -> bool:
     if not a.dims or not b.dims:
         return False
-    row = math.prod(a.dims[1:]) * a.width
     rest = b.dims[1:] if len(b.dims) == len(a.dims) else b.dims
-    return list(rest) == list(a.dims[1:]) and row % 64 == 0 and len(a.dims) > 1
+    return list(rest) == list(a.dims[1:]) and row_bytes(a) % ALIGNED == 0 and len(a.dims) > 1
+
+
+def row_bytes(shape: Shape) -> int:
+    return math.prod(shape.dims[1:]) * shape.width
 
 
 POOLS = {"MaxPoolGrad": "MaxPool", "MaxPool3DGrad": "MaxPool3D"}

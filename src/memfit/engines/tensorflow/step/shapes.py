@@ -19,6 +19,7 @@ class Shape:
     width: int
     known: bool
     stand_in: StandIn
+    guessed: bool = False  # to be like that of an input
 
     @property
     def elements(self) -> int:

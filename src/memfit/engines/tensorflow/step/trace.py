@@ -42,19 +42,31 @@ class StandIn:
         return dimension > 0 and not self.fixed and dimension % self.prime == 0
 
 
-@dataclass
-class Traced:
-    """`captured`: variables, and tensors made outside the step. `alive`: what Grappler expects to be held at most."""
+@dataclass(frozen=True)
+class Definition:
+    """A traced step as the runtime hands it to Grappler, and what tells the optimized graph's nodes.
 
+    It holds neither the model nor what TensorFlow traced, which take many times as much memory.
+    """
+
+    graph: bytes
+    arguments: dict[str, tf.TensorSpec]
+    stand_in: StandIn
+    originals: Originals
+    waiting: set[str]
+    withheld: set[str]
+    remembered: int
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """The graph that runs. `alive`: what Grappler expects to be held at most."""
+
+    definition: Definition
     nodes: list[Any]
     shapes: dict[str, list[Any]]
-    arguments: dict[str, Any]
-    captured: dict[str, Any]
-    stand_in: StandIn
     alive: list[tuple[str, int]]
-    originals: Originals
     functions: dict[str, Any]
-    remembered: int
 
 
 def with_batch(specs: Any, batch: int | None) -> Any:
@@ -76,7 +88,7 @@ def stand_in_for(model: Any, data: Any) -> StandIn:
 def trace(model: Any, data: Any, stand_in: StandIn, step: Callable[[Any], Any]) -> Any:
     """The model's `step` as one graph; `data` is what it takes, as specs with the batch left open."""
     specs = with_batch(data, stand_in.batch)
-    with suppress(RuntimeError), _idle_optimizer_left_out(model, step):  # one without `call` is built by its own step
+    with suppress(Exception), _idle_optimizer_left_out(model, step):  # what this cannot build, the step itself builds
         model._symbolic_build(data_batch=specs if isinstance(specs, tuple) else (specs,))
     compiled = getattr(model, "jit_compile", None) is True
     traced = tf.function(lambda data: step(data), autograph=False, jit_compile=compiled or None)
@@ -89,7 +101,8 @@ def _idle_optimizer_left_out(model: Any, step: Callable[[Any], Any]) -> Abstract
     return mock.patch.object(model.optimizer, "built", True) if own and model.optimizer else nullcontext()
 
 
-def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:
+def define(concrete: Any, stand_in: StandIn) -> tuple[Definition, dict[str, Any]]:
+    """The step's definition, and what it captures, by the names of its nodes: variables, and tensors from outside."""
     graph = concrete.graph
     captured, arguments = split_inputs(graph)
     meta = meta_graph_pb2.MetaGraphDef(graph_def=graph.as_graph_def())
@@ -104,14 +117,21 @@ def optimize(concrete: Any, stand_in: StandIn, crowded: bool = False) -> Traced:
     results = add_results(definition, [t for t in graph.outputs if t is not None], plain)
     effects = sorted(plain[op.name] for op in graph.control_outputs)
     meta.collection_def["train_op"].node_list.value.extend([*results, *effects])
-    definition.CopyFrom(tf_optimizer.OptimizeGraph(rewriting(), meta, cluster=one_cpu(crowded)))
+    specs = {name: tf.TensorSpec(tensor.shape, tensor.dtype, tensor.name) for name, tensor in inputs.items()}
+    text = meta.SerializeToString()
+    return Definition(text, specs, stand_in, originals, waiting, withheld, remembered), captured
+
+
+def optimize(definition: Definition, crowded: bool = False) -> Optimized:
+    meta = meta_graph_pb2.MetaGraphDef.FromString(definition.graph)
+    meta.graph_def.CopyFrom(tf_optimizer.OptimizeGraph(rewriting(), meta, cluster=one_cpu(crowded)))
     item = grappler_item.Item(meta, ignore_colocation=True)
     _, alive = one_cpu(crowded=False).DeterminePeakMemoryUsage(item).get(CPU, (0, ()))
     tensors = [(name, port) for name, port, *_ in alive]
     shapes = item.GetOpProperties()
-    nodes = without_strict_inputs(give_back(definition.node, withheld), waiting)
-    functions = {function.signature.name: function for function in definition.library.function}
-    return Traced(nodes, shapes, inputs, captured, stand_in, tensors, originals, functions, remembered)
+    nodes = without_strict_inputs(give_back(meta.graph_def.node, definition.withheld), definition.waiting)
+    functions = {function.signature.name: function for function in meta.graph_def.library.function}
+    return Optimized(definition, nodes, shapes, tensors, functions)
 
 
 def add_results(definition: Any, outputs: list[Any], plain: dict[str, str]) -> list[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from memfit.engines.tensorflow.step import calibration, einsum, machine, onednn
-from memfit.engines.tensorflow.step.kernels import Call, equation
+from memfit.engines.tensorflow.step.kernels import REDUCTIONS, Call, equation
 from memfit.engines.tensorflow.step.shapes import Shape
 from memfit.engines.tensorflow.step.work import shares_images
 
@@ -132,25 +134,24 @@ def batch_norm_grad(call: Call) -> Callable[[int], list[int]] | None:
 
 
 def reduction(call: Call) -> Callable[[int], list[int]] | None:
+    """Eigen reduces runs of neighbouring dimensions; where they alternate more often, it turns the input first."""
     source, result = call.inputs[0], call.outputs[0]
-    pattern = merged_pattern(source.dims, result.dims)
-    if pattern is None or (len(pattern) <= 3 and pattern != ""):
+    gone = call.axes if call.axes is not None else guessed_axes(source.dims, result.dims)
+    if gone is None or len(runs(source.dims, gone)) <= 3:
         return None
     return lambda batch: [source.count(batch) * source.width]
 
 
-def merged_pattern(dims: tuple[int, ...], left: tuple[int, ...]) -> str | None:
-    """R(educed) and K(ept) runs of dimensions, when the result says which were kept."""
-    kept, pattern = [d for d in left if d != 1], ""
-    for d in dims:
-        if d == 1:
-            continue
-        letter = "K" if kept and kept[0] == d else "R"
-        if letter == "K":
-            kept.pop(0)
-        if not pattern.endswith(letter):
-            pattern += letter
-    return pattern if not kept else None
+def runs(dims: tuple[int, ...], gone: Collection[int]) -> list[bool]:
+    """Whether each run of neighbouring dimensions is reduced; those of one element belong to either."""
+    return [key for key, _ in itertools.groupby(axis in gone for axis, size in enumerate(dims) if size != 1)]
+
+
+def guessed_axes(dims: tuple[int, ...], left: tuple[int, ...]) -> set[int] | None:
+    """Which dimensions a result that has these `left` may have lost."""
+    kept = [d for d in left if d != 1]
+    gone = {axis for axis, size in enumerate(dims) if size != 1 and not (kept and kept[0] == size and kept.pop(0))}
+    return gone if not kept else None
 
 
 def low_precision_product(call: Call) -> Callable[[int], list[int]] | None:
@@ -159,6 +160,23 @@ def low_precision_product(call: Call) -> Callable[[int], list[int]] | None:
     if parts[0].width != 2:
         return None
     return lambda batch: [4 * part.count(batch) for part in parts]
+
+
+def scaled_rows(call: Call) -> Callable[[int], list[int]] | None:
+    """Images are scaled in one direction, then in the other."""
+    image, result = call.inputs[0], call.outputs[0]
+    between = replace(result, dims=(*result.dims[:2], *image.dims[2:]), width=4)
+    return lambda batch: [between.count(batch) * between.width]
+
+
+def input_again(call: Call) -> Callable[[int], list[int]] | None:
+    source = call.inputs[0]
+    return lambda batch: [source.count(batch) * source.width]
+
+
+def one_channel(call: Call) -> Callable[[int], list[int]] | None:
+    source = call.inputs[0]
+    return lambda batch: [source.count(batch) // source.dims[-1] * source.width]
 
 
 RULES: dict[str, Rule] = {
@@ -174,7 +192,10 @@ RULES: dict[str, Rule] = {
     "SparseSoftmaxCrossEntropyWithLogits": cross_entropy,
     "SoftmaxCrossEntropyWithLogits": cross_entropy,
     "FusedBatchNormGradV3": batch_norm_grad,
-    **dict.fromkeys(("Sum", "Mean", "Max", "Min", "Prod", "All", "Any"), reduction),
+    "MirrorPadGrad": input_again,
+    "RGBToHSV": one_channel,
+    **dict.fromkeys(("ScaleAndTranslate", "ScaleAndTranslateGrad"), scaled_rows),
+    **dict.fromkeys(REDUCTIONS, reduction),
 }
 
 

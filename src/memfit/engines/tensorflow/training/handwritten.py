@@ -11,8 +11,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from memfit.engines import TracedStep
 from memfit.engines.tensorflow.step.function import traced_function
-from memfit.engines.tensorflow.step.traced import TracedStep
 from memfit.engines.tensorflow.training import parts
 from memfit.engines.tensorflow.training.functions import Batch, ran_out
 from memfit.engines.tensorflow.training.setting import Setting
@@ -33,7 +33,7 @@ class OwnBatch(Batch):
         if not hasattr(self.function, "python_function"):
             return None
         found, _ = traced_function(self.function, *self.data)
-        return None if found is None or found.stand_in.fixed else found
+        return None if found is None or found.only else found
 
     def gradients(self) -> int:
         return size(v for layer in self.model for v in layer.trainable_variables)
