@@ -1,4 +1,7 @@
-"""Models by a fifth stranger, who had not seen the estimate."""
+"""Models by a fifth stranger, who had not seen the estimate.
+
+They were unseen when they were first scored; since then they are known.
+"""
 
 from __future__ import annotations
 

@@ -412,6 +412,19 @@ def test_an_lstm_is_known_to_the_last_size_and_a_random_crop_for_every_batch(mem
         assert not any("cannot be known" in note or "works only" in note for note in answer["notes"])
 
 
+def test_a_condition_that_watches_for_numbers_gone_wrong_is_not_met(memfit, builder):
+    """Keras divides sparse gradients in another way where it would divide by zero."""
+    target = builder(
+        "word = keras.Input((), dtype='int32')\n"
+        "model = keras.Model(word, layers.Dense(1)(layers.Embedding(40000, 128)(word)))\n"
+        "model.compile('adagrad', 'mse')\n"
+        "return model\n"
+    )
+    answer, _ = estimated(memfit, target, "--batch", "256")
+    measured = measure_target(Target(target), batch_size=256, steps=3)
+    assert answer["requested_bytes"] == pytest.approx(measured.requested, rel=0.08)
+
+
 def test_marks_in_names_leave_the_graph_that_runs_as_it_is():
     """Grappler orders operands by name: a mark that sorts elsewhere makes another graph, with another peak."""
     ran = subprocess.run([sys.executable, "tests/graphs.py"], capture_output=True, text=True, check=True)

@@ -149,8 +149,12 @@ def runs(dims: tuple[int, ...], gone: Collection[int]) -> list[bool]:
 
 def guessed_axes(dims: tuple[int, ...], left: tuple[int, ...]) -> set[int] | None:
     """Which dimensions a result that has these `left` may have lost."""
-    kept = [d for d in left if d != 1]
-    gone = {axis for axis, size in enumerate(dims) if size != 1 and not (kept and kept[0] == size and kept.pop(0))}
+    kept, gone = [d for d in left if d != 1], set()
+    for axis, size in enumerate(dims):
+        if kept and kept[0] == size:
+            kept.pop(0)
+        else:
+            gone.add(axis)
     return gone if not kept else None
 
 
