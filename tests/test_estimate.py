@@ -27,11 +27,12 @@ def assert_runs(code):
     assert finished.returncode == 0, finished.stderr
 
 
-def assert_near(answer, measured):
+def assert_near(name, answer, measured):
     # one measurement on a busy machine is no truth: the benchmark, which takes several on a quiet one, is the judge.
     # Which of a convolution's two gradients ends first, by milliseconds, decides a third of a small CNN's peak.
-    assert answer["peak_bytes"] == pytest.approx(measured.peak, rel=0.5)
-    assert answer["requested_bytes"] == pytest.approx(measured.requested, rel=0.5)
+    share = 0.5 if name == "cnn" else 0.35
+    assert answer["peak_bytes"] == pytest.approx(measured.peak, rel=share)
+    assert answer["requested_bytes"] == pytest.approx(measured.requested, rel=share)
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "eager"])
@@ -39,7 +40,7 @@ def test_an_estimate_is_near_the_truth_and_its_parts_sum_to_it(memfit, name):
     answer, code = estimated(memfit, f"{ZOO}:{name}", "--batch", "32")
     assert code == 0
     assert answer["schema"] == "memfit.estimate/1"
-    assert_near(answer, measure_target(Target(f"{ZOO}:{name}"), batch_size=32, steps=3))
+    assert_near(name, answer, measure_target(Target(f"{ZOO}:{name}"), batch_size=32, steps=3))
     assert answer["peak_bytes"] < answer["upper_bytes"] < 1.6 * answer["peak_bytes"]
     assert sum(answer["by_kind"].values()) == answer["peak_bytes"]
     assert sum(row["bytes"] for row in answer["by_layer"]) == answer["peak_bytes"]
@@ -49,7 +50,7 @@ def test_an_estimate_is_near_the_truth_and_its_parts_sum_to_it(memfit, name):
 def test_an_estimate_follows_the_kernels_that_will_run(memfit, monkeypatch, name, onednn):
     monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", onednn)
     answer, _ = estimated(memfit, f"{ZOO}:{name}", "--batch", "32")
-    assert_near(answer, measure_target(Target(f"{ZOO}:{name}"), batch_size=32, steps=3))
+    assert_near(name, answer, measure_target(Target(f"{ZOO}:{name}"), batch_size=32, steps=3))
 
 
 @pytest.mark.parametrize(
