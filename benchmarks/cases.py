@@ -7,6 +7,7 @@ from benchmarks import (  # noqa: F401  each registers its cases
     guests,
     held_out,
     models,
+    neighbours,
     newcomers,
     strangers,
     travellers,

@@ -53,6 +53,18 @@ def test_an_estimate_follows_the_kernels_that_will_run(memfit, monkeypatch, name
     assert_near(name, answer, measure_target(Target(f"{ZOO}:{name}"), batch_size=32, steps=3))
 
 
+def test_where_maxima_were_is_noted_although_no_gradient_reads_it(memfit, builder, monkeypatch):
+    monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", "1")
+    target = builder(
+        "x = inputs = keras.Input((64, 64, 32))\n"
+        "x = layers.GlobalAveragePooling2D()(layers.MaxPooling2D(2, 1, padding='same')(x))\n"
+        f"model = keras.Model(inputs, layers.Dense(1)(x))\n{COMPILED}"
+    )
+    answer, _ = estimated(memfit, target, "--batch", "64")
+    measured = json.loads(memfit("measure", target, "--batch", "64", "--format", "json").stdout)
+    assert answer["requested_bytes"] == pytest.approx(measured["requested_bytes"], rel=0.01)
+
+
 @pytest.mark.parametrize(
     ("layer", "batch"),
     [

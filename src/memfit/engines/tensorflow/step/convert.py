@@ -70,7 +70,7 @@ class _Converter:
     def run(self) -> StepGraph:
         nodes = [self.node(n) for n in self.order]
         mark_foldable(nodes)
-        self.pair_pools(nodes)
+        self.remember_maxima(nodes)
         sizes = [argument_size(t, self.definition.stand_in) for t in self.definition.arguments.values()]
         return StepGraph(
             nodes,
@@ -82,16 +82,18 @@ class _Converter:
             remembered=self.definition.remembered,
         )
 
-    def pair_pools(self, nodes: list[Node]) -> None:
-        """oneDNN's max-pooling remembers for each output where the maximum was, until its gradient has run."""
+    def remember_maxima(self, nodes: list[Node]) -> None:
+        """oneDNN's max-pooling notes for each output where the maximum was, whether or not a gradient will read it."""
+        for node, source in zip(nodes, self.order, strict=True):
+            pooled = self.shapes.shapes[node.name]
+            if node.op in kernels.POOLS.values() and onednn.runs(node.op, pooled):
+                place = 1 if math.prod(source.attr["ksize"].list.i) < 256 else 4  # bytes to say where in the window
+                node.outputs = [node.outputs[0], replace(pooled[0], width=place).size()]
         for node in nodes:
             if node.op in kernels.POOLS and len(node.inputs) > 1:
                 index, port = node.inputs[1]
-                pool, source = nodes[index], self.order[index]
-                pooled = self.shapes.shapes[pool.name]
-                if pool.op == kernels.POOLS[node.op] and port == 0 and onednn.runs(pool.op, pooled):
-                    place = 1 if math.prod(source.attr["ksize"].list.i) < 256 else 4  # bytes to say where in the window
-                    pool.outputs = [pool.outputs[0], replace(pooled[0], width=place).size()]
+                pool = nodes[index]
+                if pool.op == kernels.POOLS[node.op] and port == 0 and len(pool.outputs) > 1:
                     node.inputs.append((index, 1))
 
     def wide_notes(self) -> list[str]:

@@ -12,8 +12,8 @@ from memfit.simulation.graph import Speed
 
 EIGEN_DEFAULT = Speed(memory=3.3e10)
 EIGEN = {
-    "Conv2DBackpropFilter": Speed(5e-6, 1.3e11, 4.5e9, 7.5e9),
-    "Conv2DBackpropInput": Speed(5e-6, 1.3e11, 1.3e10, 1.3e10),
+    "Conv2DBackpropFilter": Speed(5e-6, 1.47e11, 4.5e9, 2.7e10),
+    "Conv2DBackpropInput": Speed(5e-6, 1.95e11, 2.6e10, 1.5e10),
     **dict.fromkeys(("Conv2D", "_FusedConv2D"), Speed(5e-6, 1.55e11, 2.4e10, 2.3e10)),
     "Conv3D": Speed(5e-6, 1.2e11, 1e10),
     "Conv3DBackpropFilterV2": Speed(3e-3, 1.7e10),

@@ -10,8 +10,10 @@ from memfit.engines.tensorflow.step.kernels import Call, equation
 from memfit.engines.tensorflow.step.shapes import Shape
 from memfit.simulation.graph import Size
 
-ROW = 50  # bytes: to begin with a row of a patch takes as long as to copy so many
-FORK = 1_500_000  # bytes: likewise, to divide the work on one image among threads
+ROWS = {"Conv2DBackpropFilter": 22, "Conv2DBackpropInput": 190}  # bytes: to begin with a row of a patch takes as long
+ROW = 50  # the same, for other convolutions
+FORK = 1_900_000  # bytes: likewise, to divide the work on one image among threads
+REPACKED = 11  # each of them packs the filters anew, so many times as slowly as patches are copied
 SHARED = 256 << 10  # bytes that each thread works on at least
 
 
@@ -41,10 +43,9 @@ def patches(call: Call, filters: Shape, image: Shape) -> float:
     """Bytes of patches that Eigen copies for one image, and what it does beside, as so many bytes more."""
     positions, taps = math.prod(image.dims[1:-1]), math.prod(filters.dims[:-2])
     unfolded = positions * math.prod(filters.dims[:-1]) * image.width
-    if call.op == "Conv2DBackpropInput":
-        divided = FORK if shares_images(filters, image) else 0
-        return unfolded + positions * taps * ROW + filters.elements * filters.width + divided
-    return unfolded + positions * taps * ROW if call.op in onednn.FORWARD else unfolded
+    rows = positions * taps * (ROWS.get(call.op) or ROW * (call.op in onednn.FORWARD))
+    divides = call.op == "Conv2DBackpropInput" and shares_images(filters, image)
+    return unfolded + rows + (FORK + REPACKED * filters.elements * filters.width if divides else 0)
 
 
 def shares_images(filters: Shape, gradient: Shape) -> bool:
