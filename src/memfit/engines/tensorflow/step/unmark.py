@@ -18,6 +18,7 @@ class Originals:
 
     def __init__(self) -> None:
         self._marked: dict[str, str] = {}
+        self.marked = functools.cache(self._behind)
 
     def add(self, names: Iterable[str]) -> dict[str, str]:
         """A plain name for each of the names of one graph."""
@@ -27,8 +28,7 @@ class Originals:
             self._marked.setdefault(plain[name], name)
         return plain
 
-    @functools.cache  # noqa: B019 - lives as long as one trace
-    def marked(self, name: str) -> str:
+    def _behind(self, name: str) -> str:
         if name in self._marked:
             return self._marked[name]
         starts = [0, *(match.end() for match in _BOUNDARY.finditer(name))]
