@@ -18,12 +18,11 @@ from memfit.simulation.plan import Plan
 from memfit.simulation.replay import Recording
 from memfit.simulation.simulate import Outcome, simulate
 
-ORDERS = 11  # simulated for the first batch
-WILD_ONES = 7 / 11  # more for the bound, in which operations hinder each other more than they mostly do
+ORDERS = 11  # simulated for the first batch, and as many for the bound, in which operations hinder each other more
 OPERATIONS = 60_000  # simulated in all these orders: steps with long loops are run in fewer of them
 MARGIN = 1.05
 FEW, FEWER_KNOWN = 5, 0.1  # orders, and how much wider the bound is where fewer were simulated
-PADDING = 0.2  # more, as a share of the padding, which depends on every allocation before
+PADDING = 0.15  # more, as a share of the padding, which depends on every allocation before
 SPREAD = 0.4  # more, as a share of how far the highest order lies above the middle one
 UNKNOWN = 0.05  # more where sizes could not be inferred
 UNSEEN = 0.5  # more where part of the step was not simulated
@@ -97,7 +96,7 @@ class Peaks:
         if middle != 0:
             log.clear()
             simulate(plan, seed=middle, log=log)
-        wild = [simulate(plan, seed=seed, unrest=WILD) for seed in range(int(len(runs) * WILD_ONES))]
+        wild = [simulate(plan, seed=seed, unrest=WILD) for seed in range(len(runs))]
         peak = runs[middle].peak
         upper = _bound([*runs, *wild], peak)
         self._known.append(Known(Recording(plan.graph, batch, log), upper / peak))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,13 +54,12 @@ def require_trainable(model: Any, x: Any) -> None:
 
 def batches(model: Any, x: Any, y: Any) -> list[Batch]:
     """What the step may take, to try in turn; more than one where nothing says what a custom step takes as `y`."""
-    x = _input_specs(model) if x is None else x
-    specs = map_structure(_as_spec, x)
-    for spec in flatten(specs):
+    tries = [x] if x is not None else _inputs_to_try(model)
+    for spec in flatten(map_structure(_as_spec, tries[0])):
         _require_known_length(spec)
     if y is not None:
-        return [Batch(x, y)]
-    return [Batch(x, guess) for guess in guess_targets(model, specs)]
+        return [Batch(x, y) for x in tries]
+    return [Batch(x, guess) for x in tries for guess in guess_targets(model, map_structure(_as_spec, x))]
 
 
 def fixed_batch(model: Any) -> int | None:
@@ -112,6 +111,16 @@ def _fill(leaf: Any, batch_size: int) -> Any:
 
 def _input_specs_known(model: Any) -> bool:
     return getattr(model, "inputs", None) is not None or bool(getattr(model, "_build_shapes_dict", None))
+
+
+def _inputs_to_try(model: Any) -> list[Any]:
+    """As declared; Keras declares float32 unless it is told otherwise, also where a step of doubles takes doubles."""
+    declared = _input_specs(model)
+    return [declared, map_structure(_doubled, declared)] if model.compute_dtype == "float64" else [declared]
+
+
+def _doubled(spec: Spec) -> Spec:
+    return replace(spec, dtype="float64") if spec.dtype == "float32" else spec
 
 
 def _input_specs(model: Any) -> Any:

@@ -53,7 +53,7 @@ def _like(outputs: Any, losses: Any) -> list[Any]:
     if isinstance(outputs, list | tuple):
         mixes = product(*(_like(value, _part(losses, index)) for index, value in enumerate(outputs)))
         return [list(mix) for mix in islice(mixes, MOST)]
-    loss, values = next(iter(flatten(losses)), None), Spec(outputs.shape, "float32", "y")
+    loss, values = next(iter(flatten(losses)), None), _values(outputs)
     if loss is None or _is_own(loss):
         among_samples = None in outputs.shape[1:]  # as of a covariance: targets are rarely as large
         return [_unsized(outputs)] * among_samples + [values, _classes(outputs)]
@@ -66,13 +66,22 @@ def _like(outputs: Any, losses: Any) -> list[Any]:
     return [values]
 
 
+def _values(output: Spec) -> Spec:
+    return Spec(output.shape, _precision(output), "y")
+
+
+def _precision(output: Spec) -> str:
+    """Targets of a model in half precision are floats; those of one in doubles are doubles."""
+    return "float64" if output.dtype == "float64" else "float32"
+
+
 def _classes(output: Spec) -> Spec:
     return Spec(output.shape[:-1], "int64", "y", bound=output.shape[-1] or 2)
 
 
 def _unsized(output: Spec) -> Spec:
     """What goes with an output of any size, as its one value stands for all."""
-    return Spec((output.shape[0], *(1 for _ in output.shape[1:])), "float32", UNSIZED)
+    return Spec((output.shape[0], *(1 for _ in output.shape[1:])), _precision(output), UNSIZED)
 
 
 def _columns(outputs: Any) -> list[Any]:
@@ -80,13 +89,13 @@ def _columns(outputs: Any) -> list[Any]:
 
 
 def _of_columns(count: int, output: Spec) -> Spec:
-    return Spec((output.shape[0], *output.shape[1:-1], count), "float32", UNSIZED)
+    return Spec((output.shape[0], *output.shape[1:-1], count), _precision(output), UNSIZED)
 
 
 def _one_for_all(outputs: Any) -> list[Any]:
     """The same target for each of several outputs, as of exits that all learn the same."""
     first, *others = flatten(outputs)
-    return [Spec(first.shape, "float32", "y"), _classes(first)] if others else []
+    return [_values(first), _classes(first)] if others else []
 
 
 def _is_own(loss: Any) -> bool:

@@ -19,6 +19,7 @@ from memfit.simulation.plan import Plan
 WAKE_UP = 15e-6
 BESIDE = 0.5  # an operation takes so much longer for each other one that runs beside it: kernels share the cores
 QUEUED = 6e-5  # seconds: shorter kernels do their work in the operation's own thread
+SLICE = 5e-3  # seconds: over several such, good luck and bad in sharing the cores even out
 ROUNDS = 10  # of a loop that ends when its data says so
 FAULT = 5e-11  # seconds to touch a byte that nobody has touched before
 
@@ -28,7 +29,8 @@ class Unrest:
     """How irregular durations are.
 
     Each is up to `jitter` times as long; an operation that begins beside another takes longer by `uneven` of its time
-    on average, or, with the probability `unfair`, one of the two waits for the end of the other.
+    on average (short ones now less, now more), or, with the probability `unfair`, one of the two waits for the end of
+    the other.
     """
 
     jitter: float
@@ -36,7 +38,7 @@ class Unrest:
     unfair: float
 
 
-USUAL = Unrest(jitter=1.15, uneven=0.6, unfair=0.03)
+USUAL = Unrest(jitter=1.15, uneven=0.6, unfair=0.05)
 WILD = Unrest(jitter=2.0, uneven=2.0, unfair=0.3)  # shows in few orders what real runs do seldom
 
 
@@ -178,7 +180,9 @@ class Step:
         if not others or seconds <= QUEUED:
             return seconds
         if self.chance.random() >= self.unrest.unfair:
-            return seconds * (1.0 + self.chance.expovariate(1.0 / self.unrest.uneven)) / (1.0 + BESIDE)
+            slices = 1.0 + seconds / SLICE
+            lost = self.chance.gammavariate(slices, self.unrest.uneven / slices)
+            return seconds * (1.0 + lost) / (1.0 + BESIDE)
         other = self.chance.choice(others)
         if other.left >= seconds:
             return seconds + other.left

@@ -198,5 +198,13 @@ def row_bytes(shape: Shape) -> int:
 
 POOLS = {"MaxPoolGrad": "MaxPool", "MaxPool3DGrad": "MaxPool3D"}
 TEMPS_FIRST = frozenset(
-    {"MaxPoolGrad", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "Sum", "Mean"}
+    {
+        "Einsum",
+        "MaxPoolGrad",
+        "Mean",
+        "MirrorPadGrad",
+        "SoftmaxCrossEntropyWithLogits",
+        "SparseSoftmaxCrossEntropyWithLogits",
+        "Sum",
+    }
 )
