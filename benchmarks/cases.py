@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks import (  # noqa: F401  each registers its cases
+from benchmarks.registry import CASES, Case
+from benchmarks.zoo import (  # noqa: F401  each registers its cases
     acquaintances,
     everyday,
     guests,
@@ -15,7 +16,6 @@ from benchmarks import (  # noqa: F401  each registers its cases
     unseen,
     visitors,
 )
-from benchmarks.registry import CASES, Case
 
 __all__ = ["CASES", "is_held_out"]
 

@@ -1,8 +1,8 @@
 """Does each kernel take the memory that memfit says it takes? One layer or operation at a time, on this machine.
 
 `python -m benchmarks.operations [NAME...]` trains a small model around each and compares, node by node, what real steps
-allocated with what simulated ones do. Where they never take the same sizes in the same order, a rule is wrong, or, of element-wise nodes
-that share an input, another one comes last and takes its buffer over.
+allocated with what simulated ones do. Where they never take the same sizes in the same order, a rule is wrong, or, of
+element-wise nodes that share an input, another one comes last and takes its buffer over.
 """
 
 from __future__ import annotations

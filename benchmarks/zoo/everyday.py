@@ -7,9 +7,9 @@ from typing import Any
 import keras
 from keras import layers, ops
 
-from benchmarks.models import CLASSES, LOGITS, classified, compiled
 from benchmarks.optimizers import clipping, momentum, weight_decaying
 from benchmarks.registry import architecture, floats, variant, whole
+from benchmarks.zoo.models import CLASSES, LOGITS, classified, compiled
 
 # Convolutions
 

@@ -11,8 +11,8 @@ import keras
 import tensorflow as tf
 from keras import layers, ops, optimizers, regularizers
 
-from benchmarks.models import CLASSES, LOGITS, classified, compiled
 from benchmarks.registry import architecture, floats, variant, whole
+from benchmarks.zoo.models import CLASSES, LOGITS, classified, compiled
 
 # Images
 

@@ -1,0 +1,1 @@
+"""The models that truth and estimate are compared on: each file registers the cases of one author."""
