@@ -95,15 +95,19 @@ class Forecast(Peaks):
         return self._largest[limit]
 
     def _between(self, batch: int, budget: int) -> int:
-        """The nearest batch that fits in many orders, while 15 % more fits in few."""
-        while self._often_fits(math.ceil(batch * (1 + TOO_MUCH_MORE)), budget):
+        """The nearest batch that fits in many orders, while 15 % more fits in none or, if there is no such, in few."""
+        while self._too_much_more(batch, budget) > SELDOM:
             batch += max(batch // 50, 1)
         while batch > 1 and not self.fits(batch, budget, orders=self._sure):
             batch -= max(batch // 64, 1)
+        while self._too_much_more(batch, budget) and self.fits(batch + 1, budget, orders=self._sure):
+            batch += 1
         return batch
 
-    def _often_fits(self, batch: int, budget: int) -> bool:
-        return sum(self._runs(batch, budget, seed) for seed in range(self._sure)) > SELDOM * self._sure
+    def _too_much_more(self, batch: int, budget: int) -> float:
+        """In which share of the orders 15 % more fit."""
+        more = math.ceil(batch * (1 + TOO_MUCH_MORE))
+        return sum(self._runs(more, budget, seed) for seed in range(self._sure)) / self._sure
 
     def _safe_share(self, budget: int) -> float:
         """Real runs take other orders and fragment memory in other ways, so that near the limit the same batch trains
